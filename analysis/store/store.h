@@ -1,0 +1,51 @@
+// Results in HDF5: light shards while running, one merged file for people.
+// SPDX-License-Identifier: GPL-2.0-or-later
+#ifndef SAND_ANALYSIS_STORE_STORE_H
+#define SAND_ANALYSIS_STORE_STORE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "diag.h"
+#include "results.h"
+
+struct sand_meta {
+    const char *name, *canonical, *digest, *program_version, *physics_version;
+    const char *const *assumptions;
+    size_t n_assumptions;
+    uint64_t seed;
+    uint32_t replications;
+    int64_t duration_ns;
+};
+
+// ---- shard: one run unit, one compound dataset per table ----------------------------------------
+struct sand_shard;
+// Collects rows in memory; commit writes `path` (.part, fsync, rename) or nothing at all.
+enum sand_rc sand_shard_open(struct sand_shard **shard);
+enum sand_rc sand_shard_row(void *shard, enum sand_table table, const void *row); // a sink's function
+enum sand_rc sand_shard_commit(struct sand_shard *shard, const char *path, struct sand_diag *diag);
+void sand_shard_close(struct sand_shard *shard);
+
+// ---- merged file ------------------------------------------------------------------------------------
+// Merges shards, in the order given, into `path`: a group per table, one dataset per column with
+// units and long_name, dimension scales, shuffle + deflate, no times: equal input, equal bytes.
+enum sand_rc sand_results_merge(const char *const *shards, size_t n_shards,
+                                const struct sand_meta *meta, const char *path,
+                                struct sand_diag *diag);
+
+// ---- reading ----------------------------------------------------------------------------------------
+struct sand_results;
+// Opens a merged file; refuses what is no Sandtable results file, saying what it is.
+enum sand_rc sand_results_open(const char *path, struct sand_results **results,
+                               struct sand_diag *diag);
+void sand_results_close(struct sand_results *results);
+// Owned by results.
+const struct sand_meta *sand_results_meta(const struct sand_results *results);
+// Rows of a table as an array of its row struct, read on first use; owned by results.
+enum sand_rc sand_results_table(struct sand_results *results, enum sand_table table,
+                                const void **rows, size_t *n_rows, struct sand_diag *diag);
+
+// Versions, for --version and the run record.
+const char *sand_store_hdf5_version(void);
+
+#endif

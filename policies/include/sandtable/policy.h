@@ -1,0 +1,237 @@
+/* Sandtable policy ABI, version 0 (may break until the scheduling policies are complete).
+ * A policy is a table of functions; the host is another. Pure C, nothing else is included.
+ * SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-or-later
+ *
+ * Rules. State lives only in `self`. No clock, no random numbers, no threads, no files of its own:
+ * the host's table offers time and draws. Every function that returns int returns 0 on success;
+ * anything else fails the run unit with the message given to host->fail. Views are valid until the
+ * callback returns. All times are nanoseconds since the start of the experiment unless the name
+ * ends in _s. A plug-in is a shared object that exports one or more of the four entry symbols at
+ * the end of this file; built-ins are the same tables in a static array. */
+#ifndef SANDTABLE_POLICY_H
+#define SANDTABLE_POLICY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define SANDTABLE_ABI_VERSION 0u
+#define SANDTABLE_NONE UINT32_MAX
+
+/* ---- declared parameters --------------------------------------------------------------------- */
+
+enum sandtable_dim {
+    SANDTABLE_NUMBER,
+    SANDTABLE_COUNT,
+    SANDTABLE_FRACTION,
+    SANDTABLE_TIME_S,
+    SANDTABLE_BYTES,
+    SANDTABLE_RATE_PER_S
+};
+
+/* The spec is checked against these before a run starts. `required`: no default. */
+struct sandtable_param {
+    const char *name;
+    uint32_t dim; /* enum sandtable_dim */
+    uint32_t required;
+    double default_value, min, max;
+    const char *doc;
+};
+
+/* ---- views ----------------------------------------------------------------------------------- */
+
+enum sandtable_node_state {
+    SANDTABLE_NODE_IDLE,
+    SANDTABLE_NODE_ALLOCATED,
+    SANDTABLE_NODE_SPARE, /* healthy, set apart for recovery */
+    SANDTABLE_NODE_DOWN,  /* failed or in repair */
+    SANDTABLE_NODE_DRAINED,
+    SANDTABLE_NODE_HELD
+};
+
+struct sandtable_node {
+    uint32_t node, state; /* enum sandtable_node_state */
+    uint32_t job;         /* SANDTABLE_NONE: none */
+    uint32_t leaf, pod;   /* fabric place of its first NIC */
+    uint32_t rack, row, hall;
+};
+
+enum sandtable_job_state {
+    SANDTABLE_JOB_FUTURE,
+    SANDTABLE_JOB_WAITING,
+    SANDTABLE_JOB_RUNNING,
+    SANDTABLE_JOB_RECOVERING,
+    SANDTABLE_JOB_ENDED
+};
+
+struct sandtable_job {
+    uint32_t job, state; /* enum sandtable_job_state */
+    uint32_t n_nodes;
+    uint32_t priority;
+    int64_t submit_ns;
+    int64_t start_ns;    /* -1: not started */
+    int64_t walltime_ns; /* requested; -1: unknown */
+};
+
+/* ---- events ---------------------------------------------------------------------------------- */
+
+enum sandtable_event_kind {
+    SANDTABLE_EVENT_JOB_ARRIVED,
+    SANDTABLE_EVENT_JOB_STARTED,
+    SANDTABLE_EVENT_JOB_ENDED,
+    SANDTABLE_EVENT_NODE_FAILED,
+    SANDTABLE_EVENT_NODE_REPAIRED,
+    SANDTABLE_EVENT_CHECKPOINT_DURABLE,
+    SANDTABLE_EVENT_TIMER
+};
+
+struct sandtable_event {
+    uint32_t kind; /* enum sandtable_event_kind */
+    uint32_t job, node; /* SANDTABLE_NONE where it does not apply */
+    int64_t date_ns;
+};
+
+/* ---- what the host offers ---------------------------------------------------------------------- */
+
+struct sandtable_host {
+    uint32_t struct_size;
+    void *impl; /* the host's own */
+    int64_t (*now_ns)(const struct sandtable_host *);
+    /* A uniform draw in (0,1) at address `index` of this policy's stream. */
+    double (*draw)(const struct sandtable_host *, uint64_t index);
+    /* A declared parameter, in SI units; NaN for a name that was not declared. */
+    double (*param)(const struct sandtable_host *, const char *name);
+    /* Says why a call is going to fail, and returns a non-zero value to return. */
+    int (*fail)(const struct sandtable_host *, const char *message);
+    /* Read-only views; *out points at an array of the returned length. */
+    size_t (*nodes)(const struct sandtable_host *, const struct sandtable_node **out);
+    size_t (*jobs)(const struct sandtable_host *, const struct sandtable_job **out);
+    /* The waiting jobs in queue order (submit date, then document order). */
+    size_t (*queue)(const struct sandtable_host *, const uint32_t **out);
+    /* Would the place policy find `job` a place now? Writes n_nodes ids; 0 = yes. */
+    int (*probe)(const struct sandtable_host *, uint32_t job, uint32_t *nodes, size_t n);
+    /* Starts a waiting job now, placed by the place policy. 0 = started, 1 = no place for it. */
+    int (*start)(const struct sandtable_host *, uint32_t job);
+    /* Calls decide() again at the given date. */
+    int (*wake_at)(const struct sandtable_host *, int64_t date_ns);
+};
+
+/* ---- schedule: who starts ------------------------------------------------------------------------ */
+
+struct sandtable_schedule {
+    uint32_t struct_size, abi_version;
+    const char *type, *version, *summary; /* "schedule/fifo" */
+    const struct sandtable_param *params;
+    size_t n_params;
+    int (*create)(const struct sandtable_host *, void **self);
+    int (*on_event)(void *self, const struct sandtable_event *); /* may be NULL */
+    int (*decide)(void *self); /* once per instant at which something happened */
+    void (*destroy)(void *self);
+};
+
+/* ---- place: on which nodes ------------------------------------------------------------------------ */
+
+struct sandtable_place_request {
+    uint32_t job, n_nodes;
+    const struct sandtable_node *nodes; /* every node of the cluster */
+    size_t n_all;
+    const uint32_t *allowed; /* ids of the free nodes, ascending */
+    size_t n_allowed;
+};
+
+struct sandtable_place {
+    uint32_t struct_size, abi_version;
+    const char *type, *version, *summary; /* "place/first-fit" */
+    const struct sandtable_param *params;
+    size_t n_params;
+    int (*create)(const struct sandtable_host *, void **self);
+    /* Writes request->n_nodes distinct allowed ids, in rank order, to out and sets *found = 1;
+     * *found = 0 when there is no place. */
+    int (*place)(void *self, const struct sandtable_place_request *, uint32_t *out, int *found);
+    void (*destroy)(void *self);
+};
+
+/* ---- checkpoint: when ------------------------------------------------------------------------------- */
+
+struct sandtable_checkpoint_context {
+    uint32_t job;
+    double step_s;         /* current step time */
+    double stall_s;        /* time training stands still for a save */
+    double write_s;        /* time until a save is durable, >= stall_s */
+    double restart_s;      /* mean detect + diagnose + restart + restore */
+    double mtbf_s;         /* mean time between interruptions of this job; infinity: none */
+};
+
+struct sandtable_checkpoint_plan {
+    uint32_t save;     /* 0: no further saves */
+    double interval_s; /* useful time until the next save starts (at the next step boundary) */
+};
+
+struct sandtable_checkpoint {
+    uint32_t struct_size, abi_version;
+    const char *type, *version, *summary; /* "checkpoint/daly" */
+    const struct sandtable_param *params;
+    size_t n_params;
+    int (*create)(const struct sandtable_host *, void **self);
+    /* Asked at every (re)start and after every save. */
+    int (*next)(void *self, const struct sandtable_checkpoint_context *,
+                struct sandtable_checkpoint_plan *out);
+    void (*destroy)(void *self);
+};
+
+/* ---- recover: with which nodes ------------------------------------------------------------------------ */
+
+enum sandtable_recover_action {
+    SANDTABLE_RECOVER_SAME,    /* restart on the same nodes (nothing has to be replaced) */
+    SANDTABLE_RECOVER_REPLACE, /* take `node` in place of the failed one */
+    SANDTABLE_RECOVER_WAIT     /* ask again when a node is repaired or becomes free */
+};
+
+struct sandtable_recover_request {
+    uint32_t job, failed_node;
+    uint32_t must_replace;  /* 1: the failed node has left for repair */
+    const struct sandtable_node *nodes;
+    size_t n_all;
+    const uint32_t *spares; /* hot spares that are free, ascending */
+    size_t n_spares;
+    const uint32_t *idle;   /* idle healthy nodes, ascending */
+    size_t n_idle;
+};
+
+struct sandtable_recover_plan {
+    uint32_t action; /* enum sandtable_recover_action */
+    uint32_t node;
+};
+
+struct sandtable_recover {
+    uint32_t struct_size, abi_version;
+    const char *type, *version, *summary; /* "recover/spare" */
+    const struct sandtable_param *params;
+    size_t n_params;
+    int (*create)(const struct sandtable_host *, void **self);
+    /* Asked once per failed node, when diagnosis ends and again after every wait. */
+    int (*plan)(void *self, const struct sandtable_recover_request *,
+                struct sandtable_recover_plan *out);
+    void (*destroy)(void *self);
+};
+
+/* ---- entry symbols of a plug-in ------------------------------------------------------------------------- */
+
+typedef const struct sandtable_schedule *sandtable_schedule_entry(void);
+typedef const struct sandtable_place *sandtable_place_entry(void);
+typedef const struct sandtable_checkpoint *sandtable_checkpoint_entry(void);
+typedef const struct sandtable_recover *sandtable_recover_entry(void);
+
+const struct sandtable_schedule *sandtable_schedule_v0(void);
+const struct sandtable_place *sandtable_place_v0(void);
+const struct sandtable_checkpoint *sandtable_checkpoint_v0(void);
+const struct sandtable_recover *sandtable_recover_v0(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,41 @@
+// The one gate for files, so that I/O failure can be injected and nothing half-written stays.
+// SPDX-License-Identifier: GPL-2.0-or-later
+#ifndef SAND_SIM_BASE_FILEGATE_H
+#define SAND_SIM_BASE_FILEGATE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "diag.h"
+
+// Reads a whole regular file (at most `limit` bytes) into *data (sand_free it), NUL-terminated.
+enum sand_rc sand_file_read(const char *path, size_t limit, char **data, size_t *size,
+                            struct sand_diag *diag);
+
+// Writes `path`.part, fsyncs, renames to `path`, fsyncs the directory. On failure the .part is
+// removed and an older `path` is untouched.
+enum sand_rc sand_file_write(const char *path, const void *data, size_t size,
+                             struct sand_diag *diag);
+
+// The last step of sand_file_write for a writer of its own: fsync `part`, rename to `path`.
+enum sand_rc sand_file_commit(const char *part, const char *path, struct sand_diag *diag);
+
+// Makes the directory and its parents. Existing is fine.
+enum sand_rc sand_dir_make(const char *path, struct sand_diag *diag);
+
+// Fault injection for tests: the n-th write or rename from now fails with `error_number` (ENOSPC);
+// 0 = never.
+void sand_file_fail_at(uint64_t n, int error_number);
+
+// SHA-256 of a block as 64 hex digits and a NUL.
+void sand_sha256_hex(const void *data, size_t size, char hex[65]);
+
+// Incremental SHA-256 for keys. Opaque storage, no allocation.
+struct sand_hash {
+    uint64_t opaque[32];
+};
+void sand_hash_init(struct sand_hash *hash);
+void sand_hash_add(struct sand_hash *hash, const void *data, size_t size);
+void sand_hash_end(struct sand_hash *hash, uint8_t out[32]);
+
+#endif

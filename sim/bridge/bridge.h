@@ -1,0 +1,80 @@
+// The border to SimGrid: links, flows over link lists, one pump that waits. Nothing else of
+// SimGrid is visible, and nothing else links it.
+//
+// A platform is a list of links; a flow runs over any list of links, a link listed k times counts
+// k times in the max-min sharing (exact, see docs/decisions). Every link has zero latency: latency
+// comes from closed forms, as time the caller adds. One engine per process, ever: whoever needs a
+// second one forks first.
+// SPDX-License-Identifier: GPL-2.0-or-later
+#ifndef SAND_SIM_BRIDGE_BRIDGE_H
+#define SAND_SIM_BRIDGE_BRIDGE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "diag.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct sand_bridge; // the engine
+
+struct sand_bridge_platform {
+    const double *link_Bps; // n_links capacities, all > 0 and finite
+    uint32_t n_links;
+    uint32_t max_flows; // flows alive at the same time, at most (each takes a slot of the platform)
+};
+
+// The caller's loop: runs as the engine's only actor. Its return code is that of the run.
+typedef enum sand_rc sand_pump_fn(struct sand_bridge *bridge, void *argument);
+
+// Builds the platform, runs `pump` to its end, tears down. SAND_ERR_INTERNAL if this process has
+// run an engine before, or SimGrid throws. O(links + slots) to build.
+enum sand_rc sand_bridge_run(const struct sand_bridge_platform *platform, sand_pump_fn *pump,
+                             void *argument, struct sand_diag *diag);
+
+// All that follows is called from inside the pump only.
+
+// SimGrid's clock, seconds.
+double sand_bridge_now_s(const struct sand_bridge *bridge);
+
+// Starts a flow of `bytes` (> 0, finite) over links[0..n) (indices; repeats count). *flow gets a
+// number that stays valid until the flow is reported ended or cancelled. SAND_ERR_INTERNAL when
+// all slots are taken.
+enum sand_rc sand_bridge_flow_start(struct sand_bridge *bridge, const uint32_t *links, uint32_t n,
+                                    double bytes, uint32_t *flow);
+
+struct sand_flow_end {
+    uint32_t flow;
+    int failed; // 1: a link on its way was turned off
+};
+
+// Lets time pass until `seconds` are over or at least one flow has ended, whichever is first, and
+// writes every flow that has ended by then to ends[0..*n) in ascending flow number (room for
+// max_flows entries). seconds may be INFINITY if a flow is alive. With no flow and 0 seconds it
+// returns at once. Returns SAND_ERR_INTERNAL on an exception.
+enum sand_rc sand_bridge_wait(struct sand_bridge *bridge, double seconds,
+                              struct sand_flow_end *ends, uint32_t *n);
+
+// Ends a flow now; *remaining_B gets the bytes not yet delivered.
+enum sand_rc sand_bridge_flow_cancel(struct sand_bridge *bridge, uint32_t flow,
+                                     double *remaining_B);
+double sand_bridge_flow_remaining_B(const struct sand_bridge *bridge, uint32_t flow);
+
+// Changes a link's capacity (> 0). A running flow is slowed at once; it speeds up again only when
+// cancelled and started anew with its remaining bytes (SimGrid caps its rate for life), which this
+// call does by itself for every flow that crosses the link.
+enum sand_rc sand_bridge_link_set(struct sand_bridge *bridge, uint32_t link, double Bps);
+
+// Turns a link off (its flows fail, reported by the next wait) or on.
+enum sand_rc sand_bridge_link_power(struct sand_bridge *bridge, uint32_t link, int on);
+
+// "3.32", the SimGrid this was built against, and the one in use.
+const char *sand_bridge_simgrid_version(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

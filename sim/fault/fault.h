@@ -1,0 +1,51 @@
+// Fault processes: when which node is struck by what, and how long detection, diagnosis, restart
+// and repair take. No engine inside: pure functions of addresses, plus the exposure clock of a node.
+// SPDX-License-Identifier: GPL-2.0-or-later
+#ifndef SAND_SIM_FAULT_FAULT_H
+#define SAND_SIM_FAULT_FAULT_H
+
+#include <stdint.h>
+
+#include "diag.h"
+#include "faultspec.h"
+#include "rng.h"
+
+struct sand_fault_process; // one experiment's faults, all nodes
+
+struct sand_fault {
+    uint32_t node;
+    uint32_t class_index;  // into the spec's classes
+    uint32_t component;    // index on the node, SAND_NONE for node and job faults
+    uint64_t index;        // k-th fault of this node: the address of its draws
+};
+
+// `gpus_per_node` and `nics_per_node` bound the component index.
+enum sand_rc sand_fault_open(const struct sand_fault_spec *spec, uint32_t n_nodes,
+                             uint32_t gpus_per_node, uint32_t nics_per_node, struct sand_rng rng,
+                             struct sand_fault_process **process, struct sand_diag *diag);
+void sand_fault_close(struct sand_fault_process *process);
+
+// A node ages only while it is allocated. expose() starts its clock at date `now` and returns the
+// date of its next fault (INT64_MAX: none); rest() stops it. The k-th fault of a node comes at the
+// same exposure whatever the policies did before. O(1).
+int64_t sand_fault_expose(struct sand_fault_process *process, uint32_t node, int64_t now_ns);
+void sand_fault_rest(struct sand_fault_process *process, uint32_t node, int64_t now_ns);
+
+// The fault that is due on an exposed node (at the date expose() or the last take() gave); moves
+// the node to its next fault, whose date is returned in *next_ns.
+struct sand_fault sand_fault_take(struct sand_fault_process *process, uint32_t node,
+                                  int64_t *next_ns);
+
+// Durations drawn for a fault, ns. `attempt` distinguishes repeated restarts of one recovery.
+int64_t sand_fault_detect_ns(const struct sand_fault_process *process, const struct sand_fault *fault);
+int64_t sand_fault_diagnose_ns(const struct sand_fault_process *process, const struct sand_fault *fault);
+int64_t sand_fault_restart_ns(const struct sand_fault_process *process, const struct sand_fault *fault,
+                              uint32_t attempt);
+int64_t sand_fault_repair_ns(const struct sand_fault_process *process, const struct sand_fault *fault);
+
+// Sum of the class rates: faults per allocated node and second.
+double sand_fault_node_rate(const struct sand_fault_spec *spec);
+// Rate-weighted mean of detect + diagnose + restart over the classes, seconds.
+double sand_fault_mean_restart_s(const struct sand_fault_spec *spec);
+
+#endif

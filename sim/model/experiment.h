@@ -1,0 +1,33 @@
+// The frozen model of one experiment: what the spec says, bound, checked, with defaults filled in.
+// SPDX-License-Identifier: GPL-2.0-or-later
+#ifndef SAND_SIM_MODEL_EXPERIMENT_H
+#define SAND_SIM_MODEL_EXPERIMENT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "choice.h"
+#include "cluster.h"
+#include "faultspec.h"
+#include "workload.h"
+
+struct sand_experiment {
+    const char *name;
+    int64_t duration_ns;
+    uint64_t seed;
+    uint32_t replications;
+    int64_t mfu_window_ns;     // length of one row of the mfu and cluster tables
+    struct sand_cluster cluster;
+    const struct sand_kernel_costs *kernels;
+    const struct sand_job_spec *jobs; // in document order
+    size_t n_jobs;
+    struct sand_fault_spec faults;
+    uint32_t hot_spares;       // nodes set apart for recovery
+    struct sand_choice schedule, place, recover;
+    const char *canonical;     // the resolved spec as text: every default written out, SI units
+    char digest[65];           // SHA-256 of canonical
+    const char *const *assumptions; // "gpu h100-sxm-80g: pcie_gen", one per assumed field in use
+    size_t n_assumptions;
+};
+
+#endif

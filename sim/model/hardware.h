@@ -1,0 +1,89 @@
+// Hardware as the catalogue states it. Every number has a source; none stands in C.
+// Owned by the spec arena; read-only after binding.
+// SPDX-License-Identifier: GPL-2.0-or-later
+#ifndef SAND_SIM_MODEL_HARDWARE_H
+#define SAND_SIM_MODEL_HARDWARE_H
+
+#include <stdint.h>
+
+enum sand_precision { SAND_FP16, SAND_BF16, SAND_FP8 };
+
+// Where a catalogue entry comes from. `assumed` lists attributes that no source confirms,
+// space-separated ("" = none); they are printed as assumed wherever the entry is used.
+struct sand_provenance {
+    const char *source, *date, *assumed;
+};
+
+// One GPU generation. Rates are dense, per GPU.
+struct sand_gpu_type {
+    const char *id;
+    struct sand_provenance from;
+    double peak_bf16_flops, peak_fp16_flops, peak_fp8_flops; // data-sheet peaks; fp8 0: not supported
+    double hbm_B, hbm_Bps;
+    double tdp_W, idle_W;
+    double gemm_bf16_flops, gemm_fp8_flops; // sustained GEMM rate R on large aligned shapes
+    double attention_flops;                 // fused attention, causal fwd+bwd, head size 128, long sequence
+    double hbm_usable;                      // fraction of hbm_Bps that memory-bound kernels reach
+    double gemm_tile_m, gemm_tile_n;        // output tile of the GEMM kernels
+    uint32_t n_sm;                          // streaming multiprocessors: tiles in one wave
+};
+
+// Costs of kernel classes that do not depend on the GPU generation.
+struct sand_kernel_costs {
+    const char *id;
+    struct sand_provenance from;
+    double gemm_overhead_s;        // per GEMM
+    double gemm_quantisation;      // share of the ceil ratio's loss that is paid (0..1)
+    double gemm_misaligned;        // relative penalty when N or K is no multiple of 64
+    double attention_half_seq;     // tokens: fused attention runs at A*s/(s+this)
+    double attention_bwd_ratio;    // backward / forward FLOPs of fused attention
+    double unfused_rate;           // fraction of the GEMM rate for unfused attention
+    double unfused_score_B;        // bytes per score element, forward plus backward
+    double norm_B;                 // bytes per token, layer and hidden element, fwd+bwd
+    double activation_B;           // bytes per token, layer and FFN element, fwd+bwd, times (1+gated)
+    double qkv_B;                  // bytes per token, layer and QKV output element, fwd+bwd
+    double logit_B;                // bytes per logit
+    double cast_fp8_B;             // bytes per GEMM input element for fp8 casts and transposes
+    double optimizer_B;            // bytes of traffic per locally updated parameter
+    double pipeline_stage_factor;  // slowdown of the stages during fill and drain
+};
+
+// A link type or protocol: rate of one port and what collectives reach on it inside a step.
+struct sand_link_type {
+    const char *id;
+    struct sand_provenance from;
+    double rate_Bps;        // one port, one direction
+    double usable;          // fraction of rate_Bps a collective reaches inside a training step
+    double base_latency_s;  // once per collective
+    double step_latency_s;  // per step (hop) of a ring
+    double p2p_latency_s;   // once per point-to-point message
+};
+
+enum sand_scaleup { SAND_SCALEUP_NONE, SAND_SCALEUP_NVSWITCH };
+
+// A server: GPUs behind one scale-up domain, NICs, host link, storage NICs, power.
+struct sand_node_type {
+    const char *id;
+    struct sand_provenance from;
+    const struct sand_gpu_type *gpu;
+    uint32_t n_gpus;
+    enum sand_scaleup scaleup;
+    const struct sand_link_type *scaleup_link; // per GPU, one direction; NULL without scale-up
+    uint32_t n_nics;                           // compute NICs; GPU g uses NIC g*n_nics/n_gpus
+    const struct sand_link_type *nic;
+    const struct sand_link_type *host_link;    // GPU to host memory (PCIe), one per GPU
+    uint32_t n_storage_nics;
+    double storage_nic_Bps;                    // each
+    double max_W, idle_W;                      // whole server
+};
+
+// A software stack: at most three constants (see docs/decisions).
+struct sand_software {
+    const char *id;
+    struct sand_provenance from;
+    double tp_exposed;       // share of tensor-parallel collectives that compute does not hide
+    double layer_overhead_s; // per layer and micro-batch: launches and gaps
+    double step_overhead_s;  // per step
+};
+
+#endif

@@ -1,0 +1,76 @@
+// What is trained, how it is split over GPUs, and the jobs that do it.
+// SPDX-License-Identifier: GPL-2.0-or-later
+#ifndef SAND_SIM_MODEL_WORKLOAD_H
+#define SAND_SIM_MODEL_WORKLOAD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "choice.h"
+#include "hardware.h"
+
+// A dense decoder-only transformer.
+struct sand_transformer {
+    const char *id;
+    struct sand_provenance from;
+    uint32_t n_layers, hidden, n_heads, n_kv_heads, head_dim, ffn_hidden;
+    uint32_t vocab;
+    int gated_ffn;        // SwiGLU and kin: three FFN matrices instead of two
+    int tied_embeddings;  // output layer shares the input embedding
+};
+
+enum sand_recompute { SAND_RECOMPUTE_NONE, SAND_RECOMPUTE_SELECTIVE, SAND_RECOMPUTE_FULL };
+enum sand_attention { SAND_ATTENTION_FUSED, SAND_ATTENTION_UNFUSED };
+
+// How one step is laid out over the job's GPUs. gpus = tp * pp * dp. Rank r = ((d*pp)+s)*tp + t:
+// tensor parallel innermost, then pipeline, then data (the order of the Llama 3 report).
+struct sand_split {
+    uint32_t tp, pp, dp;
+    uint32_t virtual_stages;  // model chunks per pipeline stage; 1 = plain 1F1B
+    uint32_t micro_batch;     // sequences
+    uint32_t global_batch;    // sequences, = micro_batch * dp * micro-batches
+    uint32_t sequence;        // tokens
+    int sequence_parallel;    // TP all-reduces become reduce-scatter + all-gather, norms are split
+    int distributed_optimizer;// optimizer state sharded over dp (ZeRO-1)
+    int overlap_grad_reduce;  // gradient reduce-scatter hidden behind the last backward
+    int overlap_param_gather; // parameter all-gather hidden behind the first forward
+    uint32_t buckets;         // pieces of the overlapped collectives
+    enum sand_recompute recompute;
+    enum sand_attention attention;
+    enum sand_precision precision;
+    double grad_B;            // bytes per gradient element held and reduced (4: fp32)
+};
+
+enum sand_save_mode {
+    SAND_SAVE_BLOCKING, // training stops until the checkpoint is durable
+    SAND_SAVE_ASYNC     // training stops for the copy to host memory; durable when written
+};
+
+struct sand_checkpoint_spec {
+    struct sand_choice policy;   // checkpoint/...
+    enum sand_save_mode mode;
+    double bytes_per_param;      // written per parameter
+    double stall_s;              // < 0: computed (blocking: the transfer; async: copy to host). Else given
+    double restore_s;            // < 0: computed from the storage read. Else given
+};
+
+enum sand_job_kind {
+    SAND_JOB_TRAIN,   // a model and a split: step time from the step level
+    SAND_JOB_RECORDED // a recorded duration: one step of that length
+};
+
+struct sand_job_spec {
+    const char *id;
+    enum sand_job_kind kind;
+    uint32_t n_nodes;
+    int64_t submit_ns;
+    double work_s;             // recorded: duration. train: 0 = until the end of the experiment
+    uint64_t n_steps;          // train: whole steps to do; 0 = no limit
+    double step_s;             // train: > 0 overrides the step level (tests, measured steps)
+    const struct sand_transformer *model;
+    const struct sand_software *software;
+    struct sand_split split;
+    struct sand_checkpoint_spec checkpoint;
+};
+
+#endif

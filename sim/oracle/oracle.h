@@ -1,0 +1,32 @@
+// The one place that answers "how long": ask -> memo -> forked child.
+// SPDX-License-Identifier: GPL-2.0-or-later
+#ifndef SAND_SIM_ORACLE_ORACLE_H
+#define SAND_SIM_ORACLE_ORACLE_H
+
+#include <stdint.h>
+
+#include "diag.h"
+#include "step.h"
+
+struct sand_oracle;
+
+struct sand_oracle_counters {
+    uint64_t questions, hits, children;
+    double prepare_s, child_s; // wall time; for the run record, never for results
+};
+
+// Starts the server process that forks a child per question. Call before this process runs an
+// engine. The server ends with sand_oracle_close or with the parent.
+enum sand_rc sand_oracle_open(struct sand_oracle **oracle, struct sand_diag *diag);
+
+// Answers a step question: from the memo when an equal problem was solved, else in a child. A
+// child that dies is SAND_ERR_INTERNAL with its signal named. May be called while the caller's own
+// engine runs.
+enum sand_rc sand_oracle_step(struct sand_oracle *oracle, const struct sand_step_question *question,
+                              struct sand_step_profile *profile, struct sand_diag *diag);
+
+struct sand_oracle_counters sand_oracle_counters(const struct sand_oracle *oracle);
+
+void sand_oracle_close(struct sand_oracle *oracle);
+
+#endif

@@ -1,0 +1,27 @@
+// One replication of an experiment: days of cluster life on SimGrid's clock.
+// SPDX-License-Identifier: GPL-2.0-or-later
+#ifndef SAND_SIM_REPLAY_REPLAY_H
+#define SAND_SIM_REPLAY_REPLAY_H
+
+#include <stdint.h>
+
+#include "diag.h"
+#include "experiment.h"
+#include "oracle.h"
+#include "results.h"
+
+struct sand_replay_options {
+    uint32_t replication;
+    // Called now and then with the simulated date; may be NULL.
+    void (*progress)(void *self, int64_t now_ns, int64_t duration_ns);
+    void *progress_self;
+};
+
+// Runs to the experiment's end and emits every row into `sink`. Uses the process's one engine.
+// SAND_ERR_UNIT when a job is left waiting for something that cannot come (the message names who
+// waits for whom), SAND_ERR_PLUGIN when a policy fails. Deterministic in (experiment, replication).
+enum sand_rc sand_replay_run(const struct sand_experiment *experiment, struct sand_oracle *oracle,
+                             const struct sand_replay_options *options,
+                             const struct sand_sink *sink, struct sand_diag *diag);
+
+#endif

@@ -1,0 +1,33 @@
+// From XML to the frozen model, by one field table per element.
+// SPDX-License-Identifier: GPL-2.0-or-later
+#ifndef SAND_SIM_SPEC_SPEC_H
+#define SAND_SIM_SPEC_SPEC_H
+
+#include <stddef.h>
+#include <stdio.h>
+
+#include "diag.h"
+#include "experiment.h"
+
+struct sand_spec; // owns the model and everything it points at
+
+struct sand_spec_options {
+    const char *catalogue;       // directory that `sandtable:` resolves in; NULL: the built-in search
+    const char *const *settings; // "path=value" overrides of --set
+    size_t n_settings;
+};
+
+// Reads, includes, resolves the catalogue, binds, checks. Reports every problem in `diag` and then
+// fails once (SAND_ERR_INPUT). Warnings (a link faster than its catalogue entry) do not fail.
+enum sand_rc sand_spec_load(const char *path, const struct sand_spec_options *options,
+                            struct sand_spec **spec, struct sand_diag *diag);
+void sand_spec_free(struct sand_spec *spec);
+const struct sand_experiment *sand_spec_experiment(const struct sand_spec *spec);
+
+// The RELAX NG schema (XML syntax) and the format page (Markdown), generated from the field tables.
+enum sand_rc sand_spec_write_schema(FILE *out);
+enum sand_rc sand_spec_write_format(FILE *out);
+// Every path that --set takes, with type, unit and default, one per line.
+enum sand_rc sand_spec_write_paths(FILE *out);
+
+#endif

@@ -1,0 +1,41 @@
+// Collectives as bytes on each hop plus latency terms. Bandwidth sharing is not here: it comes from flows.
+// SPDX-License-Identifier: GPL-2.0-or-later
+#ifndef SAND_WORKLOADS_COLLECTIVE_COLLECTIVE_H
+#define SAND_WORKLOADS_COLLECTIVE_COLLECTIVE_H
+
+#include <stdint.h>
+
+#include "hardware.h"
+
+enum sand_collective_kind {
+    SAND_ALL_REDUCE,
+    SAND_ALL_GATHER,
+    SAND_REDUCE_SCATTER,
+    SAND_SEND
+};
+
+// One collective over `ranks` ranks in a ring (NVSwitch domains: the ring's traffic on each GPU's
+// port). `bytes` as in nccl-tests: total buffer per rank for all-reduce, gathered size for
+// all-gather, input size for reduce-scatter, message size for send.
+struct sand_collective {
+    enum sand_collective_kind kind;
+    uint32_t ranks;
+    double bytes;
+};
+
+// Bytes that every hop of the ring carries: all-reduce 2(n-1)/n, gather and scatter (n-1)/n, send 1.
+double sand_collective_hop_B(const struct sand_collective *collective);
+
+// Steps of the ring: all-reduce 2(n-1), gather and scatter n-1, send 1.
+uint32_t sand_collective_steps(const struct sand_collective *collective);
+
+// Latency: base + steps on the scale-up link and on the network. n_network of the steps cross
+// the network. Grows with ranks. Seconds.
+double sand_collective_latency_s(const struct sand_collective *collective,
+                                 const struct sand_link_type *scaleup,
+                                 const struct sand_link_type *network, uint32_t n_network);
+
+// Lower bound of the time over links of at most `Bps` (usable bandwidth of one hop): no answer beats it.
+double sand_collective_bound_s(const struct sand_collective *collective, double Bps);
+
+#endif
