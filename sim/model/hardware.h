@@ -37,6 +37,7 @@ struct sand_kernel_costs {
     double gemm_misaligned;        // relative penalty when N or K is no multiple of 64
     double attention_half_seq;     // tokens: fused attention runs at A*s/(s+this)
     double attention_bwd_ratio;    // backward / forward FLOPs of fused attention
+    double attention_head64;       // factor on the fused attention rate for head sizes up to 64
     double unfused_rate;           // fraction of the GEMM rate for unfused attention
     double unfused_score_B;        // bytes per score element, forward plus backward
     double norm_B;                 // bytes per token, layer and hidden element, fwd+bwd
@@ -46,6 +47,7 @@ struct sand_kernel_costs {
     double cast_fp8_B;             // bytes per GEMM input element for fp8 casts and transposes
     double optimizer_B;            // bytes of traffic per locally updated parameter
     double pipeline_stage_factor;  // slowdown of the stages during fill and drain
+    double buffers_B;              // GPU memory for context, communicators, workspaces, fragmentation
 };
 
 // A link type or protocol: rate of one port and what collectives reach on it inside a step.
