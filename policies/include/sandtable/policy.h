@@ -4,10 +4,17 @@
  *
  * Rules. State lives only in `self`. No clock, no random numbers, no threads, no files of its own:
  * the host's table offers time and draws. Every function that returns int returns 0 on success;
- * anything else fails the run unit with the message given to host->fail. Views are valid until the
- * callback returns. All times are nanoseconds since the start of the experiment unless the name
- * ends in _s. A plug-in is a shared object that exports one or more of the four entry symbols at
- * the end of this file; built-ins are the same tables in a static array. */
+ * anything else fails the run unit with the message given to host->fail, save where an answer is
+ * named (host->start, host->probe). All times are nanoseconds since the start of the experiment
+ * unless the name ends in _s. A plug-in is a shared object that exports one or more of the four
+ * entry symbols at the end of this file; built-ins are the same tables in a static array.
+ *
+ * Views show the moment of the call. The arrays stay readable until the callback returns, but a
+ * start() changes what a later call shows, so a policy that has started a job asks again. The host
+ * and its table outlive every `self`.
+ *
+ * Growth. Tables and the host's table start with their size and are only ever appended to; views
+ * and requests keep their layout within one ABI version. */
 #ifndef SANDTABLE_POLICY_H
 #define SANDTABLE_POLICY_H
 
@@ -21,18 +28,26 @@ extern "C" {
 #define SANDTABLE_ABI_VERSION 0u
 #define SANDTABLE_NONE UINT32_MAX
 
+/* A plug-in built with -fvisibility=hidden exports its entry symbols and nothing else. */
+#if defined(__GNUC__)
+#define SANDTABLE_EXPORT __attribute__((visibility("default")))
+#else
+#define SANDTABLE_EXPORT
+#endif
+
 /* ---- declared parameters --------------------------------------------------------------------- */
 
 enum sandtable_dim {
-    SANDTABLE_NUMBER,
-    SANDTABLE_COUNT,
-    SANDTABLE_FRACTION,
-    SANDTABLE_TIME_S,
-    SANDTABLE_BYTES,
-    SANDTABLE_RATE_PER_S
+    SANDTABLE_NUMBER,    /* "1.5" */
+    SANDTABLE_COUNT,     /* "16" */
+    SANDTABLE_FRACTION,  /* "0.41" or "41%" */
+    SANDTABLE_TIME_S,    /* "10min", in seconds here */
+    SANDTABLE_BYTES,     /* "80GB" */
+    SANDTABLE_RATE_PER_S /* "4e-3/d", per second here */
 };
 
-/* The spec is checked against these before a run starts. `required`: no default. */
+/* The spec is checked against these before a run starts. `required`: no default. Bounds are
+ * inclusive, in SI; INFINITY is a bound that never binds. Names are unique, doc is one sentence. */
 struct sandtable_param {
     const char *name;
     uint32_t dim; /* enum sandtable_dim */
@@ -74,6 +89,9 @@ struct sandtable_job {
     int64_t submit_ns;
     int64_t start_ns;    /* -1: not started */
     int64_t walltime_ns; /* requested; -1: unknown */
+    /* Running or recovering: when the request says it ends (start_ns + walltime_ns; the host moves
+     * a date that has passed to the next nanosecond). -1: not started, or nothing requested. */
+    int64_t end_ns;
 };
 
 /* ---- events ---------------------------------------------------------------------------------- */
@@ -89,20 +107,22 @@ enum sandtable_event_kind {
 };
 
 struct sandtable_event {
-    uint32_t kind; /* enum sandtable_event_kind */
+    uint32_t kind;      /* enum sandtable_event_kind */
     uint32_t job, node; /* SANDTABLE_NONE where it does not apply */
     int64_t date_ns;
 };
 
-/* ---- what the host offers ---------------------------------------------------------------------- */
+/* ---- what the host offers ----------------------------------------------------------------------
+ */
 
 struct sandtable_host {
     uint32_t struct_size;
     void *impl; /* the host's own */
     int64_t (*now_ns)(const struct sandtable_host *);
-    /* A uniform draw in (0,1) at address `index` of this policy's stream. */
+    /* A uniform draw in (0,1) at address `index` of this policy's stream: the same address gives
+     * the same number, whatever was drawn before. */
     double (*draw)(const struct sandtable_host *, uint64_t index);
-    /* A declared parameter, in SI units; NaN for a name that was not declared. */
+    /* A declared parameter, in SI units; NaN for a name that was not declared. Valid in create. */
     double (*param)(const struct sandtable_host *, const char *name);
     /* Says why a call is going to fail, and returns a non-zero value to return. */
     int (*fail)(const struct sandtable_host *, const char *message);
@@ -115,28 +135,31 @@ struct sandtable_host {
     int (*probe)(const struct sandtable_host *, uint32_t job, uint32_t *nodes, size_t n);
     /* Starts a waiting job now, placed by the place policy. 0 = started, 1 = no place for it. */
     int (*start)(const struct sandtable_host *, uint32_t job);
-    /* Calls decide() again at the given date. */
+    /* Calls decide() again at the given date, which is after now. */
     int (*wake_at)(const struct sandtable_host *, int64_t date_ns);
 };
 
-/* ---- schedule: who starts ------------------------------------------------------------------------ */
+/* ---- schedule: who starts
+ * ------------------------------------------------------------------------ */
 
 struct sandtable_schedule {
     uint32_t struct_size, abi_version;
     const char *type, *version, *summary; /* "schedule/fifo" */
     const struct sandtable_param *params;
     size_t n_params;
+    /* create and destroy are called once each, for every family; *self starts as NULL. */
     int (*create)(const struct sandtable_host *, void **self);
     int (*on_event)(void *self, const struct sandtable_event *); /* may be NULL */
     int (*decide)(void *self); /* once per instant at which something happened */
     void (*destroy)(void *self);
 };
 
-/* ---- place: on which nodes ------------------------------------------------------------------------ */
+/* ---- place: on which nodes
+ * ------------------------------------------------------------------------ */
 
 struct sandtable_place_request {
     uint32_t job, n_nodes;
-    const struct sandtable_node *nodes; /* every node of the cluster */
+    const struct sandtable_node *nodes; /* every node of the cluster; nodes[i].node == i */
     size_t n_all;
     const uint32_t *allowed; /* ids of the free nodes, ascending */
     size_t n_allowed;
@@ -154,21 +177,30 @@ struct sandtable_place {
     void (*destroy)(void *self);
 };
 
-/* ---- checkpoint: when ------------------------------------------------------------------------------- */
+/* ---- checkpoint: when
+ * ------------------------------------------------------------------------------- */
 
 struct sandtable_checkpoint_context {
     uint32_t job;
-    double step_s;         /* current step time */
-    double stall_s;        /* time training stands still for a save */
-    double write_s;        /* time until a save is durable, >= stall_s */
-    double restart_s;      /* mean detect + diagnose + restart + restore */
-    double mtbf_s;         /* mean time between interruptions of this job; infinity: none */
+    double step_s;    /* current step time */
+    double stall_s;   /* time training stands still for a save */
+    double write_s;   /* time until a save is durable, >= stall_s */
+    double restart_s; /* mean detect + diagnose + restart + restore */
+    double mtbf_s;    /* mean time between interruptions of this job; infinity: none */
 };
 
 struct sandtable_checkpoint_plan {
     uint32_t save;     /* 0: no further saves */
-    double interval_s; /* useful time until the next save starts (at the next step boundary) */
+    double interval_s; /* useful time until the next save starts (at the next step boundary); > 0 */
 };
+
+/* The shortest interval at which a save is durable before the next one begins: write_s for saves
+ * that are written while training goes on (write_s > stall_s), else 0. */
+static inline double
+sandtable_shortest_interval_s(const struct sandtable_checkpoint_context *context)
+{
+    return context->write_s > context->stall_s ? context->write_s : 0.0;
+}
 
 struct sandtable_checkpoint {
     uint32_t struct_size, abi_version;
@@ -176,28 +208,31 @@ struct sandtable_checkpoint {
     const struct sandtable_param *params;
     size_t n_params;
     int (*create)(const struct sandtable_host *, void **self);
-    /* Asked at every (re)start and after every save. */
+    /* Asked at every (re)start, and after every save when training goes on again. */
     int (*next)(void *self, const struct sandtable_checkpoint_context *,
                 struct sandtable_checkpoint_plan *out);
     void (*destroy)(void *self);
 };
 
-/* ---- recover: with which nodes ------------------------------------------------------------------------ */
+/* ---- recover: with which nodes
+ * ------------------------------------------------------------------------ */
 
 enum sandtable_recover_action {
-    SANDTABLE_RECOVER_SAME,    /* restart on the same nodes (nothing has to be replaced) */
-    SANDTABLE_RECOVER_REPLACE, /* take `node` in place of the failed one */
-    SANDTABLE_RECOVER_WAIT     /* ask again when a node is repaired or becomes free */
+    SANDTABLE_RECOVER_SAME, /* restart on the same nodes (nothing has to be replaced) */
+    /* Take `node`, one of spares or idle, in place of the failed one. The failed node itself is
+     * among them once it is back from repair. */
+    SANDTABLE_RECOVER_REPLACE,
+    SANDTABLE_RECOVER_WAIT /* ask again when a node is repaired or becomes free */
 };
 
 struct sandtable_recover_request {
     uint32_t job, failed_node;
-    uint32_t must_replace;  /* 1: the failed node has left for repair */
-    const struct sandtable_node *nodes;
+    uint32_t must_replace;              /* 1: the failed node has left for repair */
+    const struct sandtable_node *nodes; /* every node of the cluster; nodes[i].node == i */
     size_t n_all;
     const uint32_t *spares; /* hot spares that are free, ascending */
     size_t n_spares;
-    const uint32_t *idle;   /* idle healthy nodes, ascending */
+    const uint32_t *idle; /* idle healthy nodes, ascending */
     size_t n_idle;
 };
 
@@ -218,17 +253,18 @@ struct sandtable_recover {
     void (*destroy)(void *self);
 };
 
-/* ---- entry symbols of a plug-in ------------------------------------------------------------------------- */
+/* ---- entry symbols of a plug-in
+ * ------------------------------------------------------------------------- */
 
 typedef const struct sandtable_schedule *sandtable_schedule_entry(void);
 typedef const struct sandtable_place *sandtable_place_entry(void);
 typedef const struct sandtable_checkpoint *sandtable_checkpoint_entry(void);
 typedef const struct sandtable_recover *sandtable_recover_entry(void);
 
-const struct sandtable_schedule *sandtable_schedule_v0(void);
-const struct sandtable_place *sandtable_place_v0(void);
-const struct sandtable_checkpoint *sandtable_checkpoint_v0(void);
-const struct sandtable_recover *sandtable_recover_v0(void);
+SANDTABLE_EXPORT const struct sandtable_schedule *sandtable_schedule_v0(void);
+SANDTABLE_EXPORT const struct sandtable_place *sandtable_place_v0(void);
+SANDTABLE_EXPORT const struct sandtable_checkpoint *sandtable_checkpoint_v0(void);
+SANDTABLE_EXPORT const struct sandtable_recover *sandtable_recover_v0(void);
 
 #ifdef __cplusplus
 }
