@@ -11,9 +11,9 @@ enum sand_power_state {
     SAND_POWER_STEPPING // executing training steps
 };
 
-// Watts of one whole server, before the facility's overhead (multiply by PUE). Stepping interpolates
-// between idle and maximum by the share of GPU power in use: idle + (max - idle) * activity, with
-// activity in 0..1 (1: every GPU at its TDP). O(1).
+// Watts of one whole server, before the facility's overhead (multiply by PUE). Stepping
+// interpolates between idle and maximum by the share of GPU power in use: idle + (max - idle) *
+// activity, with activity in 0..1 (1: every GPU at its TDP). O(1).
 double sand_power_node_W(const struct sand_node_type *type, enum sand_power_state state,
                          double activity);
 

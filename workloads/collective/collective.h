@@ -1,5 +1,5 @@
-// Collectives as bytes on each hop plus latency terms. Bandwidth sharing is not here: it comes from flows.
-// SPDX-License-Identifier: GPL-2.0-or-later
+// Collectives as bytes on each hop plus latency terms. Bandwidth sharing is not here: it comes from
+// flows. SPDX-License-Identifier: GPL-2.0-or-later
 #ifndef SAND_WORKLOADS_COLLECTIVE_COLLECTIVE_H
 #define SAND_WORKLOADS_COLLECTIVE_COLLECTIVE_H
 
@@ -7,12 +7,7 @@
 
 #include "hardware.h"
 
-enum sand_collective_kind {
-    SAND_ALL_REDUCE,
-    SAND_ALL_GATHER,
-    SAND_REDUCE_SCATTER,
-    SAND_SEND
-};
+enum sand_collective_kind { SAND_ALL_REDUCE, SAND_ALL_GATHER, SAND_REDUCE_SCATTER, SAND_SEND };
 
 // One collective over `ranks` ranks in a ring (NVSwitch domains: the ring's traffic on each GPU's
 // port). `bytes` as in nccl-tests: total buffer per rank for all-reduce, gathered size for
@@ -23,19 +18,23 @@ struct sand_collective {
     double bytes;
 };
 
-// Bytes that every hop of the ring carries: all-reduce 2(n-1)/n, gather and scatter (n-1)/n, send 1.
+// Bytes that every hop of the ring carries: all-reduce 2(n-1)/n, gather and scatter (n-1)/n,
+// send 1.
 double sand_collective_hop_B(const struct sand_collective *collective);
 
 // Steps of the ring: all-reduce 2(n-1), gather and scatter n-1, send 1.
 uint32_t sand_collective_steps(const struct sand_collective *collective);
 
-// Latency: base + steps on the scale-up link and on the network. n_network of the steps cross
-// the network. Grows with ranks. Seconds.
+// Latency: one base (the larger of the link types used) plus a term per step, n_network of the
+// steps on the network, the others on the scale-up link: NCCL's ring model (tuning.cc, protocol
+// Simple). A send has one message latency. The link type that no step uses may be NULL. Grows with
+// ranks; 0 for fewer than two. Seconds.
 double sand_collective_latency_s(const struct sand_collective *collective,
                                  const struct sand_link_type *scaleup,
                                  const struct sand_link_type *network, uint32_t n_network);
 
-// Lower bound of the time over links of at most `Bps` (usable bandwidth of one hop): no answer beats it.
+// Lower bound of the time over links of at most `Bps` (usable bandwidth of one hop): no answer
+// beats it.
 double sand_collective_bound_s(const struct sand_collective *collective, double Bps);
 
 #endif

@@ -12,7 +12,8 @@ struct sand_cost {
     const struct sand_software *software;
 };
 
-// One GEMM: 2mnk/R * quantisation * misalignment + traffic / usable HBM bandwidth + overhead. Seconds.
+// One GEMM: 2mnk/R * quantisation * misalignment + traffic / usable HBM bandwidth + overhead.
+// Seconds.
 double sand_cost_gemm_s(const struct sand_cost *cost, enum sand_precision precision, double m,
                         double n, double k);
 

@@ -1,0 +1,168 @@
+// Memory of the fullest GPU of a training job.
+// Itemised after Korthikanti et al. 2022 and Rajbhandari et al. 2020 (ZeRO).
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "train.h"
+
+#include "units.h"
+
+// Mixed-precision Adam (Rajbhandari et al. 2020, section 3.1): 16-bit weights; fp32 master weights
+// and two fp32 moments. Gradients are the split's.
+static const double WEIGHT_B = 2.0, OPTIMIZER_B = 12.0;
+static const double ELEMENT_B = 2.0; // a saved activation, 16 bit
+
+// Saved bytes per token of one layer on one GPU.
+struct saved {
+    double input;              // layer input: the residual stream, input of the first norm
+    double attention_residual; // input of the second norm
+    double norm_outputs;       // inputs of the QKV and of the first FFN GEMM
+    double qkv;                // query, key, value, as attention needs them
+    double attention_output;   // input of the projection
+    double statistics;         // fused: fp32 log-sum-exp per head
+    double scores;             // unfused: softmax, its dropout mask and output, 5 bytes per score
+    double ffn_in;             // up (and gate) outputs
+    double ffn_product;        // input of the last FFN GEMM
+};
+
+static struct saved saved_of(const struct sand_transformer *model, const struct sand_split *split)
+{
+    const double tp = split->tp;
+    const double norm_share = split->sequence_parallel ? 1.0 / tp : 1.0;
+    const double h = ELEMENT_B * model->hidden * norm_share;
+    const double head = ELEMENT_B * model->head_dim / tp;
+    const double ffn = ELEMENT_B * model->ffn_hidden / tp;
+    const int fused = split->attention == SAND_ATTENTION_FUSED;
+    return (struct saved){
+        .input = h,
+        .attention_residual = h,
+        .norm_outputs = 2.0 * h,
+        .qkv = head * (model->n_heads + 2.0 * model->n_kv_heads),
+        .attention_output = head * model->n_heads,
+        .statistics = fused ? 4.0 * model->n_heads / tp : 0.0,
+        .scores = fused ? 0.0 : 5.0 * model->n_heads * split->sequence / tp,
+        .ffn_in = ffn * (model->gated_ffn ? 2.0 : 1.0),
+        .ffn_product = ffn,
+    };
+}
+
+static double saved_total(const struct saved *saved)
+{
+    return saved->input + saved->attention_residual + saved->norm_outputs + saved->qkv +
+           saved->attention_output + saved->statistics + saved->scores + saved->ffn_in +
+           saved->ffn_product;
+}
+
+static double saved_kept(const struct saved *saved, enum sand_recompute recompute)
+{
+    switch (recompute) {
+    case SAND_RECOMPUTE_FULL:
+        return saved->input;
+    case SAND_RECOMPUTE_SELECTIVE:
+        return saved_total(saved) - saved->norm_outputs - saved->scores - saved->ffn_product;
+    case SAND_RECOMPUTE_NONE:
+        break;
+    }
+    return saved_total(saved);
+}
+
+static double micro_batch_tokens(const struct sand_split *split)
+{
+    return (double)split->micro_batch * split->sequence;
+}
+
+double sand_activation_layer_B(const struct sand_transformer *model, const struct sand_split *split)
+{
+    const struct saved saved = saved_of(model, split);
+    return micro_batch_tokens(split) * saved_kept(&saved, split->recompute);
+}
+
+// What the backward of one layer rebuilds before it can start.
+static double rebuilt_B(const struct sand_transformer *model, const struct sand_split *split)
+{
+    const struct saved saved = saved_of(model, split);
+    return micro_batch_tokens(split) * (saved_total(&saved) - saved_kept(&saved, split->recompute));
+}
+
+// Output layer and loss of one micro-batch: the final norm's input and output, logits in 16 bit and
+// their fp32 copy, in which softmax and gradient are made (Korthikanti et al. 2022, section 4.3).
+static double head_B(const struct sand_transformer *model, const struct sand_split *split)
+{
+    const double norm_share = split->sequence_parallel ? 1.0 / split->tp : 1.0;
+    const double norm = 2.0 * ELEMENT_B * model->hidden * norm_share;
+    const double logits = (ELEMENT_B + 4.0) * model->vocab / split->tp;
+    return micro_batch_tokens(split) * (norm + logits);
+}
+
+static void stage_memory(const struct sand_transformer *model, const struct sand_split *split,
+                         const struct sand_gpu_type *gpu, const struct sand_kernel_costs *kernels,
+                         uint32_t stage, struct sand_memory *memory)
+{
+    const double params = sand_split_gpu_params(model, split, stage);
+    const double shards = split->distributed_optimizer ? split->dp : 1.0;
+    const double in_flight = (double)sand_schedule_in_flight(model, split, stage);
+    *memory = (struct sand_memory){
+        .weights_B = WEIGHT_B * params,
+        .gradients_B = split->grad_B * params,
+        .optimizer_B = OPTIMIZER_B * params / shards,
+        .activations_B =
+            in_flight * sand_activation_layer_B(model, split) + rebuilt_B(model, split),
+        .buffers_B = kernels->buffers_B + (stage + 1 == split->pp ? head_B(model, split) : 0.0),
+        .capacity_B = gpu->hbm_B,
+        .stage = stage,
+    };
+    memory->total_B = memory->weights_B + memory->gradients_B + memory->optimizer_B +
+                      memory->activations_B + memory->buffers_B;
+}
+
+void sand_memory_estimate(const struct sand_transformer *model, const struct sand_split *split,
+                          const struct sand_gpu_type *gpu, const struct sand_kernel_costs *kernels,
+                          struct sand_memory *memory)
+{
+    stage_memory(model, split, gpu, kernels, 0, memory);
+    for (uint32_t stage = 1; stage < split->pp; stage++) {
+        struct sand_memory other;
+        stage_memory(model, split, gpu, kernels, stage, &other);
+        if (other.total_B > memory->total_B)
+            *memory = other;
+    }
+}
+
+// The change that attacks the largest part.
+static const char *way_out(const struct sand_split *split, const struct sand_memory *memory)
+{
+    const double state_B = memory->weights_B + memory->gradients_B + memory->optimizer_B;
+    if (memory->activations_B < state_B) {
+        if (!split->distributed_optimizer && split->dp > 1)
+            return "write distributed_optimizer=\"yes\", or raise pp or tp";
+        return "raise pp or tp, so that each GPU holds fewer parameters";
+    }
+    if (split->recompute == SAND_RECOMPUTE_NONE)
+        return "write recompute=\"selective\" or \"full\", or lower virtual_stages or micro_batch";
+    if (split->recompute == SAND_RECOMPUTE_SELECTIVE)
+        return "write recompute=\"full\", or lower virtual_stages or micro_batch";
+    if (split->micro_batch > 1)
+        return "lower micro_batch or virtual_stages, or raise tp";
+    return "lower virtual_stages or sequence, or raise tp";
+}
+
+enum sand_rc sand_memory_check(const struct sand_transformer *model, const struct sand_split *split,
+                               const struct sand_gpu_type *gpu,
+                               const struct sand_kernel_costs *kernels, struct sand_memory *memory,
+                               struct sand_diag *diag)
+{
+    sand_memory_estimate(model, split, gpu, kernels, memory);
+    if (memory->total_B <= memory->capacity_B)
+        return SAND_OK;
+    enum { TEXT = 32 };
+    char text[7][TEXT];
+    const double parts[7] = {memory->total_B,     memory->capacity_B,  memory->weights_B,
+                             memory->gradients_B, memory->optimizer_B, memory->activations_B,
+                             memory->buffers_B};
+    for (int i = 0; i < 7; i++)
+        sand_quantity_format(parts[i], SAND_DIM_BYTES, 3, text[i], TEXT);
+    return sand_fail(
+        diag, SAND_ERR_INPUT,
+        "split: pipeline stage %u needs %s per GPU, but gpu \"%s\" has %s: weights %s, "
+        "gradients %s, optimizer %s, activations %s, buffers and logits %s; %s",
+        memory->stage, text[0], gpu->id, text[1], text[2], text[3], text[4], text[5], text[6],
+        way_out(split, memory));
+}

@@ -1,0 +1,91 @@
+// Pipeline schedules: 1F1B and interleaved 1F1B (Narayanan et al. 2021, "Efficient Large-Scale
+// Language Model Training on GPU Clusters", section 2.2; warm-up depth as in Megatron-LM).
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "train.h"
+
+// Chunk forwards of one stage in a step.
+static uint64_t forward_count(const struct sand_split *split)
+{
+    return (uint64_t)sand_split_micro_batches(split) * split->virtual_stages;
+}
+
+// Chunk forwards before the first backward.
+static uint64_t warm_up(const struct sand_split *split, uint32_t stage)
+{
+    const uint64_t below = split->pp - stage - 1;
+    uint64_t depth = below;
+    if (split->virtual_stages > 1)
+        depth = 2 * below + (uint64_t)(split->virtual_stages - 1) * split->pp;
+    const uint64_t most = forward_count(split);
+    return depth < most ? depth : most;
+}
+
+// The index-th forward (or backward) of a stage: chunks take turns by groups of pp micro-batches;
+// backwards go through the chunks from the last to the first.
+static struct sand_stage_op nth_pass(const struct sand_split *split, uint64_t index, int backward)
+{
+    const uint64_t group = (uint64_t)split->pp * split->virtual_stages;
+    const uint64_t in_group = index % group;
+    uint64_t chunk = in_group / split->pp;
+    if (backward)
+        chunk = split->virtual_stages - 1 - chunk;
+    return (struct sand_stage_op){
+        .chunk = (uint16_t)chunk,
+        .backward = backward ? 1 : 0,
+        .micro_batch = (uint32_t)(index / group * split->pp + in_group % split->pp),
+    };
+}
+
+static struct sand_stage_op nth_plain_pass(uint64_t index, int backward)
+{
+    return (struct sand_stage_op){
+        .chunk = 0, .backward = backward ? 1 : 0, .micro_batch = (uint32_t)index};
+}
+
+// Position `k` of a stage's order: warm-up forwards, then one forward and one backward in turn,
+// then the backwards that are left.
+static struct sand_stage_op nth_op(const struct sand_split *split, uint64_t depth, uint64_t k)
+{
+    const uint64_t n_forward = forward_count(split);
+    const uint64_t steady = 2 * (n_forward - depth);
+    uint64_t index = k;
+    int backward = 0;
+    if (k >= depth + steady) {
+        index = k - n_forward;
+        backward = 1;
+    } else if (k >= depth) {
+        const uint64_t in_steady = k - depth;
+        backward = (int)(in_steady % 2);
+        index = in_steady / 2 + (backward ? 0 : depth);
+    }
+    return split->virtual_stages > 1 ? nth_pass(split, index, backward)
+                                     : nth_plain_pass(index, backward);
+}
+
+size_t sand_schedule_stage(const struct sand_split *split, uint32_t stage,
+                           struct sand_stage_op *ops)
+{
+    const size_t n = 2 * (size_t)forward_count(split);
+    const uint64_t depth = warm_up(split, stage);
+    for (size_t k = 0; k < n; k++)
+        ops[k] = nth_op(split, depth, k);
+    return n;
+}
+
+uint64_t sand_schedule_in_flight(const struct sand_transformer *model,
+                                 const struct sand_split *split, uint32_t stage)
+{
+    const uint64_t depth = warm_up(split, stage);
+    const uint64_t n = 2 * forward_count(split);
+    // After the warm-up the order repeats every group of pp micro-batches, so one round shows all.
+    const uint64_t round = depth + 2 * (uint64_t)split->pp * split->virtual_stages;
+    uint64_t layers = 0, most = 0;
+    for (uint64_t k = 0; k < n && k < round; k++) {
+        const struct sand_stage_op op = nth_op(split, depth, k);
+        const uint32_t of_chunk = sand_split_layers(model, split, stage, op.chunk);
+        layers = op.backward ? layers - of_chunk : layers + of_chunk;
+        if (layers > most)
+            most = layers;
+    }
+    return most;
+}
