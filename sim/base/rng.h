@@ -1,7 +1,7 @@
 // Counter-based random numbers: a draw is a pure function of its address.
-// Philox4x32-10 (Salmon et al., SC11) through Random123; inverse-CDF variates only, one uniform
-// a draw, so that two policies see the same faults, repairs and arrivals.
-// SPDX-License-Identifier: GPL-2.0-or-later
+// Philox4x64-10 (Salmon et al., SC11) through Random123, whose key and counter hold the whole
+// address; inverse-CDF variates only, one uniform a draw, so that two policies see the same faults,
+// repairs and arrivals. SPDX-License-Identifier: GPL-2.0-or-later
 #ifndef SAND_SIM_BASE_RNG_H
 #define SAND_SIM_BASE_RNG_H
 
@@ -27,7 +27,8 @@ struct sand_rng {
 };
 
 // 64 random bits at address (seed, replication, stream, entity, index). O(1), no state.
-uint64_t sand_rng_u64(struct sand_rng rng, enum sand_stream stream, uint64_t entity, uint64_t index);
+uint64_t sand_rng_u64(struct sand_rng rng, enum sand_stream stream, uint64_t entity,
+                      uint64_t index);
 
 // Uniform in the open interval (0, 1): never 0, never 1.
 double sand_rng_uniform(struct sand_rng rng, enum sand_stream stream, uint64_t entity,

@@ -1,0 +1,122 @@
+// The units of every dimension.
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "dimension.h"
+
+// U(name, times, per, printed)
+#define TIME_UNITS(U)                                                                              \
+    U("ns", 1, 1e9, 1)                                                                             \
+    U("us", 1, 1e6, 1)                                                                             \
+    U("ms", 1, 1e3, 1)                                                                             \
+    U("s", 1, 1, 1)                                                                                \
+    U("min", 60, 1, 1)                                                                             \
+    U("h", 3600, 1, 1)                                                                             \
+    U("d", 86400, 1, 1)
+#define BYTE_UNITS(U)                                                                              \
+    U("B", 1, 1, 1)                                                                                \
+    U("kB", 1e3, 1, 1)                                                                             \
+    U("MB", 1e6, 1, 1)                                                                             \
+    U("GB", 1e9, 1, 1)                                                                             \
+    U("TB", 1e12, 1, 1)                                                                            \
+    U("PB", 1e15, 1, 1)                                                                            \
+    U("KiB", 1024, 1, 0)                                                                           \
+    U("MiB", 0x1p20, 1, 0)                                                                         \
+    U("GiB", 0x1p30, 1, 0)                                                                         \
+    U("TiB", 0x1p40, 1, 0)
+#define BANDWIDTH_UNITS(U)                                                                         \
+    U("B/s", 1, 1, 1)                                                                              \
+    U("kB/s", 1e3, 1, 1)                                                                           \
+    U("MB/s", 1e6, 1, 1)                                                                           \
+    U("GB/s", 1e9, 1, 1)                                                                           \
+    U("TB/s", 1e12, 1, 1)                                                                          \
+    U("PB/s", 1e15, 1, 1)                                                                          \
+    U("Bps", 1, 1, 0)                                                                              \
+    U("kBps", 1e3, 1, 0)                                                                           \
+    U("MBps", 1e6, 1, 0)                                                                           \
+    U("GBps", 1e9, 1, 0)                                                                           \
+    U("TBps", 1e12, 1, 0)                                                                          \
+    U("KiB/s", 1024, 1, 0)                                                                         \
+    U("MiB/s", 0x1p20, 1, 0)                                                                       \
+    U("GiB/s", 0x1p30, 1, 0)                                                                       \
+    U("TiB/s", 0x1p40, 1, 0)                                                                       \
+    U("bps", 1, 8, 0)                                                                              \
+    U("kbps", 1e3, 8, 0)                                                                           \
+    U("Mbps", 1e6, 8, 0)                                                                           \
+    U("Gbps", 1e9, 8, 0)                                                                           \
+    U("Tbps", 1e12, 8, 0)                                                                          \
+    U("b/s", 1, 8, 0)                                                                              \
+    U("kb/s", 1e3, 8, 0)                                                                           \
+    U("Mb/s", 1e6, 8, 0)                                                                           \
+    U("Gb/s", 1e9, 8, 0)                                                                           \
+    U("Tb/s", 1e12, 8, 0)
+#define FLOPS_UNITS(U)                                                                             \
+    U("FLOPS", 1, 1, 1)                                                                            \
+    U("MFLOPS", 1e6, 1, 1)                                                                         \
+    U("GFLOPS", 1e9, 1, 1)                                                                         \
+    U("TFLOPS", 1e12, 1, 1)                                                                        \
+    U("PFLOPS", 1e15, 1, 1)                                                                        \
+    U("EFLOPS", 1e18, 1, 1)
+#define POWER_UNITS(U)                                                                             \
+    U("W", 1, 1, 1)                                                                                \
+    U("kW", 1e3, 1, 1)                                                                             \
+    U("MW", 1e6, 1, 1)
+#define RATE_UNITS(U)                                                                              \
+    U("/d", 1, 86400, 1)                                                                           \
+    U("/h", 1, 3600, 1)                                                                            \
+    U("/min", 1, 60, 1)                                                                            \
+    U("/s", 1, 1, 1)
+#define LENGTH_UNITS(U)                                                                            \
+    U("m", 1, 1, 1)                                                                                \
+    U("km", 1e3, 1, 1)
+#define FRACTION_UNITS(U) U("%", 1, 100, 1)
+
+#define ROW(name, times, per, printed) {name, times, per, printed},
+#define JOIN(name, times, per, printed) " " name
+
+static const struct sand_unit time_rows[] = {TIME_UNITS(ROW)};
+static const struct sand_unit byte_rows[] = {BYTE_UNITS(ROW)};
+static const struct sand_unit bandwidth_rows[] = {BANDWIDTH_UNITS(ROW)};
+static const struct sand_unit flops_rows[] = {FLOPS_UNITS(ROW)};
+static const struct sand_unit power_rows[] = {POWER_UNITS(ROW)};
+static const struct sand_unit rate_rows[] = {RATE_UNITS(ROW)};
+static const struct sand_unit length_rows[] = {LENGTH_UNITS(ROW)};
+static const struct sand_unit fraction_rows[] = {FRACTION_UNITS(ROW)};
+
+#define COUNT(rows) (sizeof(rows) / sizeof(rows)[0])
+#define UNITS(list, rows) &(list(JOIN))[1], rows, COUNT(rows)
+
+static const struct sand_dimension dimensions[] = {
+    [SAND_DIM_NUMBER] = {"a number", "0.5", "", "", "", NULL, 0},
+    [SAND_DIM_COUNT] = {"a whole number", "8", "", "", "", NULL, 0},
+    [SAND_DIM_FRACTION] = {"a fraction", "41%", "", "", UNITS(FRACTION_UNITS, fraction_rows)},
+    [SAND_DIM_RATIO] = {"a ratio", "7:1", "", "", "", NULL, 0},
+    [SAND_DIM_TIME] = {"a time", "10min", "s", "s", UNITS(TIME_UNITS, time_rows)},
+    [SAND_DIM_BYTES] = {"an amount of bytes", "80GB", "GB", "B", UNITS(BYTE_UNITS, byte_rows)},
+    [SAND_DIM_BANDWIDTH] = {"a bandwidth", "400Gbps", "Gbps", "B/s",
+                            UNITS(BANDWIDTH_UNITS, bandwidth_rows)},
+    [SAND_DIM_FLOPS] = {"a FLOP rate", "989TFLOPS", "TFLOPS", "FLOPS",
+                        UNITS(FLOPS_UNITS, flops_rows)},
+    [SAND_DIM_POWER] = {"a power", "700W", "W", "W", UNITS(POWER_UNITS, power_rows)},
+    [SAND_DIM_RATE] = {"a rate of events", "2.0e-5/h", "/h", "/s", UNITS(RATE_UNITS, rate_rows)},
+    [SAND_DIM_LENGTH] = {"a length", "30m", "m", "m", UNITS(LENGTH_UNITS, length_rows)},
+};
+
+const struct sand_dimension *sand_dimension(enum sand_dim dim)
+{
+    size_t index = (size_t)dim;
+    return &dimensions[index < COUNT(dimensions) ? index : SAND_DIM_NUMBER];
+}
+
+const char *sand_dim_name(enum sand_dim dim)
+{
+    return sand_dimension(dim)->name;
+}
+
+const char *sand_dim_example(enum sand_dim dim)
+{
+    return sand_dimension(dim)->example;
+}
+
+const char *sand_dim_units(enum sand_dim dim)
+{
+    return sand_dimension(dim)->units;
+}
