@@ -30,24 +30,33 @@ struct sand_policy {
     } table;
     const struct sandtable_param *params;
     size_t n_params;
-    double *values;      // owned
+    double *values;      // owned; NULL: the defaults
     void *shared_object; // owned, NULL for built-ins
+    char sha256[65];     // of the plug-in's file, for provenance; "" for built-ins
 };
 
 // Binds a choice: unknown types and parameters with "did you mean", values parsed by the declared
 // dimension and range. SAND_ERR_INPUT for those, SAND_ERR_PLUGIN for an object that does not load,
-// exports no entry symbol, or has another ABI version.
+// exports no entry symbol, has another ABI version or table size, calls itself something else than
+// `choice->type`, leaves a function out, or declares parameters that contradict themselves. Every
+// problem found is a message at the spec's file and line. On failure *policy is all zero. A plug-in
+// is bound as it stands: there is no search path, and a built-in never takes the place of one.
 enum sand_rc sand_policy_bind(const struct sand_choice *choice, enum sand_policy_family family,
                               struct sand_policy *policy, struct sand_diag *diag);
+
+// Frees the values, unloads the object and zeroes the struct; a zeroed one is fine. Every `self` of
+// the policy must have been destroyed.
 void sand_policy_unbind(struct sand_policy *policy);
 
-// Value of a declared parameter; NaN if the policy did not declare it.
+// Value of a declared parameter, SI; NaN if the policy did not declare it, or if it is required and
+// the policy is not bound. O(n_params).
 double sand_policy_param(const struct sand_policy *policy, const char *name);
 
 // The built-ins, for `sandtable policy list`: fills *policy with unbound tables and defaults;
-// returns 0 past the last.
+// returns 0 past the last. Families in the order of the enum; nothing to free.
 int sand_policy_builtin(size_t index, struct sand_policy *policy);
 
+// "schedule", "place", "checkpoint", "recover".
 const char *sand_policy_family_name(enum sand_policy_family family);
 
 #endif

@@ -1,0 +1,137 @@
+// The four kinds of table seen as one, and the list of built-ins.
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "policytable.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "builtin_checkpoint.h"
+#include "builtin_place.h"
+#include "builtin_recover.h"
+#include "builtin_schedule.h"
+
+const char *sand_policy_family_name(enum sand_policy_family family)
+{
+    static const char *const names[SAND_POLICY_FAMILIES] = {"schedule", "place", "checkpoint",
+                                                            "recover"};
+    return names[family];
+}
+
+// The members every kind of table has under the same name.
+#define DESCRIBE(policy, kind)                                                                     \
+    do {                                                                                           \
+        (policy)->type = (policy)->table.kind->type;                                               \
+        (policy)->version = (policy)->table.kind->version;                                         \
+        (policy)->summary = (policy)->table.kind->summary;                                         \
+        (policy)->params = (policy)->table.kind->params;                                           \
+        (policy)->n_params = (policy)->table.kind->n_params;                                       \
+    } while (0)
+
+void sand_policy_describe(struct sand_policy *policy, enum sand_policy_family family,
+                          const void *table)
+{
+    policy->family = family;
+    switch (family) {
+    case SAND_POLICY_SCHEDULE:
+        policy->table.schedule = table;
+        DESCRIBE(policy, schedule);
+        break;
+    case SAND_POLICY_PLACE:
+        policy->table.place = table;
+        DESCRIBE(policy, place);
+        break;
+    case SAND_POLICY_CHECKPOINT:
+        policy->table.checkpoint = table;
+        DESCRIBE(policy, checkpoint);
+        break;
+    case SAND_POLICY_RECOVER:
+        policy->table.recover = table;
+        DESCRIBE(policy, recover);
+        break;
+    case SAND_POLICY_FAMILIES:
+        break;
+    }
+}
+
+const char *sand_policy_missing_function(const struct sand_policy *policy)
+{
+    switch (policy->family) {
+    case SAND_POLICY_SCHEDULE: {
+        const struct sandtable_schedule *table = policy->table.schedule;
+        return !table->create    ? "create"
+               : !table->decide  ? "decide"
+               : !table->destroy ? "destroy"
+                                 : NULL;
+    }
+    case SAND_POLICY_PLACE: {
+        const struct sandtable_place *table = policy->table.place;
+        return !table->create    ? "create"
+               : !table->place   ? "place"
+               : !table->destroy ? "destroy"
+                                 : NULL;
+    }
+    case SAND_POLICY_CHECKPOINT: {
+        const struct sandtable_checkpoint *table = policy->table.checkpoint;
+        return !table->create    ? "create"
+               : !table->next    ? "next"
+               : !table->destroy ? "destroy"
+                                 : NULL;
+    }
+    case SAND_POLICY_RECOVER: {
+        const struct sandtable_recover *table = policy->table.recover;
+        return !table->create    ? "create"
+               : !table->plan    ? "plan"
+               : !table->destroy ? "destroy"
+                                 : NULL;
+    }
+    case SAND_POLICY_FAMILIES:
+        break;
+    }
+    return NULL;
+}
+
+static const void *builtin_table(enum sand_policy_family family, size_t index)
+{
+    switch (family) {
+    case SAND_POLICY_SCHEDULE:
+        return sand_builtin_schedule[index];
+    case SAND_POLICY_PLACE:
+        return sand_builtin_place[index];
+    case SAND_POLICY_CHECKPOINT:
+        return sand_builtin_checkpoint[index];
+    case SAND_POLICY_RECOVER:
+        return sand_builtin_recover[index];
+    case SAND_POLICY_FAMILIES:
+        break;
+    }
+    return NULL;
+}
+
+int sand_policy_builtin(size_t index, struct sand_policy *policy)
+{
+    memset(policy, 0, sizeof *policy);
+    size_t left = index;
+    for (int family = 0; family < SAND_POLICY_FAMILIES; family++) {
+        const void *table;
+        for (size_t i = 0; (table = builtin_table((enum sand_policy_family)family, i)) != NULL;
+             i++) {
+            if (left-- == 0) {
+                sand_policy_describe(policy, (enum sand_policy_family)family, table);
+                return 1;
+            }
+        }
+    }
+    return 0;
+}
+
+double sand_policy_param(const struct sand_policy *policy, const char *name)
+{
+    for (size_t i = 0; i < policy->n_params; i++) {
+        if (strcmp(policy->params[i].name, name) != 0)
+            continue;
+        if (policy->values != NULL)
+            return policy->values[i];
+        return policy->params[i].required ? (double)NAN : policy->params[i].default_value;
+    }
+    return (double)NAN;
+}
