@@ -59,6 +59,9 @@ void sand_ledger_move(struct sand_ledger *ledger, uint32_t from, uint32_t to, ui
 void sand_ledger_set(struct sand_ledger *ledger, uint32_t group, enum sand_gpu_class gpu_class,
                      int64_t now_ns);
 
+// Gives an empty group back; its number is used again. The idle pool stays.
+void sand_ledger_drop(struct sand_ledger *ledger, uint32_t group);
+
 // Moves an amount already booked from one class to another (at risk -> useful on a commit, at
 // risk -> lost on a fault, at risk -> slowdown). The amount must have been booked: call
 // sand_ledger_settle first.
@@ -72,8 +75,11 @@ void sand_ledger_settle(struct sand_ledger *ledger, int64_t now_ns);
 sand_gpu_ns sand_ledger_booked(const struct sand_ledger *ledger, enum sand_gpu_class gpu_class);
 uint64_t sand_ledger_gpus(const struct sand_ledger *ledger, uint32_t group);
 
-// 1 if groups hold exactly the capacity, no class is negative, and the classes sum to capacity x
-// settled time. O(groups).
+// 1 if groups hold exactly the capacity, no class is negative, the classes sum to capacity x
+// settled time, and no call broke a precondition (a date before the last one, an unknown group or
+// class, more GPUs than the group has, more than was booked, a group dropped that is not empty):
+// such a call changes nothing and leaves the ledger unbalanced for good. The hostile build asserts
+// this after every call. O(groups).
 int sand_ledger_balanced(const struct sand_ledger *ledger);
 
 #endif

@@ -1,0 +1,333 @@
+// From the description of a fat tree to its switch and port counts; see fabricplan.h.
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "fabricplan.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+// Ports of a switch or chassis, and switches of a tier: above anything ever built. Keeps products
+// of counts inside 64 bits and the searches for counts short.
+enum { MAX_COUNT = 1000000 };
+
+struct planner {
+    const struct sand_cluster *cluster;
+    const struct sand_fabric_spec *spec;
+    struct sand_fabric_plan *plan;
+    struct sand_diag *diag;
+    unsigned n_problems;
+};
+
+static void problem(struct planner *p, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+static void problem(struct planner *p, const char *format, ...)
+{
+    char text[512];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    sand_diag_add(p->diag, SAND_ERROR, NULL, 0, "cluster \"%s\": %s",
+                  p->cluster->name ? p->cluster->name : "", text);
+    p->n_problems++;
+}
+
+static void warning(const struct planner *p, const char *text)
+{
+    sand_diag_add(p->diag, SAND_WARNING, NULL, 0, "cluster \"%s\": %s",
+                  p->cluster->name ? p->cluster->name : "", text);
+}
+
+static uint64_t ceil_div(uint64_t a, uint64_t b)
+{
+    return (a + b - 1) / b;
+}
+
+// ---- the description by itself ----
+
+static void check_rate(struct planner *p, const struct sand_link_type *link, const char *what)
+{
+    if (link == NULL)
+        problem(p, "no %s link type is given; name one of the catalogue's", what);
+    else if (!(link->rate_Bps > 0) || !isfinite(link->rate_Bps))
+        problem(p, "%s link \"%s\": rate %g B/s must be above 0", what, link->id, link->rate_Bps);
+}
+
+static void check_nodes(struct planner *p)
+{
+    const struct sand_cluster *c = p->cluster;
+    const struct sand_node_type *t = c->node_type;
+    if (c->n_nodes == 0)
+        problem(p, "0 nodes; a cluster has at least 1");
+    if (t == NULL) {
+        problem(p, "no node type is given; name one of the catalogue's");
+        return;
+    }
+    if (t->n_gpus == 0)
+        problem(p, "node type \"%s\" has 0 GPUs; it needs at least 1", t->id);
+    if (t->n_nics == 0)
+        problem(p, "node type \"%s\" has 0 NICs; the fabric needs at least 1", t->id);
+    check_rate(p, t->nic, "NIC");
+    if (t->scaleup != SAND_SCALEUP_NONE)
+        check_rate(p, t->scaleup_link, "scale-up");
+}
+
+static void check_oversubscription(struct planner *p, double value, const char *tier)
+{
+    if (!(value > 0) || !isfinite(value))
+        problem(p, "%s oversubscription %g must be above 0 (1 is full bandwidth, 7 is 7:1)", tier,
+                value);
+}
+
+static void check_tree(struct planner *p)
+{
+    const struct sand_fabric_spec *s = p->spec;
+    if (s->n_tiers != 2 && s->n_tiers != 3)
+        problem(p,
+                "%" PRIu32 " tiers; a fat tree here has 2 (leaf, spine) or 3 (leaf, spine, core)",
+                s->n_tiers);
+    if (s->endpoints_per_leaf == 0)
+        problem(p, "0 endpoints per leaf; give the NIC ports that one leaf serves");
+    check_oversubscription(p, s->leaf_oversubscription, "leaf");
+    if (s->n_tiers == 3) {
+        check_oversubscription(p, s->pod_oversubscription, "pod");
+        if (s->leaves_per_pod == 0)
+            problem(p, "0 leaves per pod; 3 tiers need at least 1");
+    } else if (s->cores > 0) {
+        problem(p, "%" PRIu32 " cores, but 2 tiers have none; leave them out or write 3 tiers",
+                s->cores);
+    }
+    if (s->spreading != SAND_SPREAD_EVEN && s->spreading != SAND_SPREAD_STATIC)
+        problem(p, "unknown spreading %d; the fabric knows even and static", (int)s->spreading);
+    check_rate(p, s->link, "switch");
+}
+
+// ---- endpoints, leaves, pods ----
+
+static void count_places(struct planner *p)
+{
+    const struct sand_fabric_spec *s = p->spec;
+    struct sand_fabric_plan *plan = p->plan;
+    uint64_t endpoints = (uint64_t)p->cluster->n_nodes * p->cluster->node_type->n_nics;
+    if (endpoints > UINT32_MAX) {
+        problem(p, "%" PRIu64 " NICs are more than can be numbered (%" PRIu32 ")", endpoints,
+                UINT32_MAX);
+        return;
+    }
+    plan->n_endpoints = (uint32_t)endpoints;
+    plan->n_leaves = (uint32_t)ceil_div(endpoints, s->endpoints_per_leaf);
+    plan->leaves_per_pod = s->n_tiers == 3 ? s->leaves_per_pod : plan->n_leaves;
+    plan->n_pods = (uint32_t)ceil_div(plan->n_leaves, plan->leaves_per_pod);
+}
+
+// Whole ports for `Bps`; 0 if no switch has so many. The slack forgives the rounding of ratios such
+// as 0.1429 written for 1/7, not a missing thousandth of a port.
+static uint32_t ports_for(struct planner *p, double Bps, const char *what)
+{
+    double ports = ceil(Bps / p->spec->link->rate_Bps * (1 - 1e-9));
+    if (!(ports <= MAX_COUNT)) {
+        problem(p,
+                "%s needs %.3g ports of %g B/s, which no switch has; check rates and "
+                "oversubscription",
+                what, ports, p->spec->link->rate_Bps);
+        return 0;
+    }
+    return ports < 1 ? 1 : (uint32_t)ports;
+}
+
+static void size_leaf(struct planner *p)
+{
+    const struct sand_fabric_spec *s = p->spec;
+    struct sand_fabric_plan *plan = p->plan;
+    const struct sand_link_type *nic = p->cluster->node_type->nic;
+    double leaf_Bps = nic->rate_Bps * s->endpoints_per_leaf;
+    plan->leaf_up_Bps = leaf_Bps / s->leaf_oversubscription;
+    plan->nic_ports = ports_for(p, nic->rate_Bps, "a NIC");
+    plan->leaf_up_ports = ports_for(p, plan->leaf_up_Bps, "a leaf's uplink");
+    if (s->n_tiers == 3) {
+        plan->pod_up_Bps = leaf_Bps * plan->leaves_per_pod / s->pod_oversubscription;
+        if (s->pod_oversubscription < s->leaf_oversubscription)
+            warning(p,
+                    "pod oversubscription is below the leaf's: the pod's uplinks carry more than "
+                    "its leaves can send (oversubscription is cumulative, NICs below / uplinks)");
+    }
+    uint64_t down = (uint64_t)s->endpoints_per_leaf * plan->nic_ports;
+    if (s->radix > 0 && down + plan->leaf_up_ports > s->radix)
+        problem(p,
+                "a leaf needs %" PRIu64 " ports down and %" PRIu32 " up, but the radix is %" PRIu32
+                "; serve fewer endpoints per leaf or raise the leaf oversubscription",
+                down, plan->leaf_up_ports, s->radix);
+}
+
+// ---- spines ----
+
+// Ports one of `spines` spines needs to serve a pod's leaves and its share of the pod's uplinks.
+static uint64_t spine_ports(const struct planner *p, uint32_t spines)
+{
+    const struct sand_fabric_plan *plan = p->plan;
+    uint64_t down = ceil_div((uint64_t)plan->leaves_per_pod * plan->leaf_up_ports, spines);
+    double up = ceil(plan->pod_up_Bps / p->spec->link->rate_Bps / spines * (1 - 1e-9));
+    return down + (uint64_t)up;
+}
+
+static const char *pod_or_tree(const struct planner *p)
+{
+    return p->spec->n_tiers == 3 ? "pod" : "tree";
+}
+
+static void check_spines(struct planner *p, uint32_t spines)
+{
+    const struct sand_fabric_plan *plan = p->plan;
+    uint32_t radix = p->spec->radix;
+    if (spines > plan->leaf_up_ports)
+        problem(p,
+                "a leaf has %" PRIu32 " uplinks and cannot reach all %" PRIu32 " spines of its %s"
+                "; give at most %" PRIu32 " spines",
+                plan->leaf_up_ports, spines, pod_or_tree(p), plan->leaf_up_ports);
+    if (radix > 0 && spine_ports(p, spines) > radix)
+        problem(p,
+                "%" PRIu32 " spines for a %s of %" PRIu32 " leaves need %" PRIu64
+                " ports each, but the radix is %" PRIu32 "; give more spines or fewer leaves",
+                spines, pod_or_tree(p), plan->leaves_per_pod, spine_ports(p, spines), radix);
+}
+
+// The fewest spines whose ports suffice, or an evenly dividing number under twice that.
+static uint32_t choose_spines(struct planner *p)
+{
+    const struct sand_fabric_plan *plan = p->plan;
+    uint32_t most = plan->leaf_up_ports, radix = p->spec->radix;
+    if (radix == 0)
+        return 1;
+    uint32_t need = 1;
+    while (need <= most && spine_ports(p, need) > radix)
+        need++;
+    if (need > most) {
+        problem(p,
+                "no number of spines joins a %s of %" PRIu32 " leaves: even one port per leaf "
+                "takes %" PRIu64 " ports of a spine, and the radix is %" PRIu32 "; %s",
+                pod_or_tree(p), plan->leaves_per_pod, spine_ports(p, most), radix,
+                p->spec->n_tiers == 3 ? "make pods smaller or raise the pod oversubscription"
+                                      : "use 3 tiers, more endpoints per leaf or a larger radix");
+        return 0;
+    }
+    for (uint32_t n = need; n < 2 * need && n <= most; n++)
+        if (plan->leaf_up_ports % n == 0)
+            return n;
+    return need;
+}
+
+static void size_spines(struct planner *p)
+{
+    struct sand_fabric_plan *plan = p->plan;
+    plan->spines_per_pod = p->spec->spines;
+    if (p->spec->spines > 0)
+        check_spines(p, p->spec->spines);
+    else
+        plan->spines_per_pod = choose_spines(p);
+    if ((uint64_t)plan->n_pods * plan->spines_per_pod > MAX_COUNT)
+        problem(p,
+                "%" PRIu32 " spines in each of %" PRIu32 " pods are more than %d switches; check "
+                "rates and oversubscription",
+                plan->spines_per_pod, plan->n_pods, MAX_COUNT);
+    if (p->spec->n_tiers == 3 && plan->spines_per_pod > 0)
+        plan->spine_up_ports =
+            ports_for(p, plan->pod_up_Bps / plan->spines_per_pod, "a spine's uplink");
+}
+
+// ---- cores ----
+
+static uint32_t cores_per_spine(const struct sand_fabric_plan *plan, uint32_t cores)
+{
+    if (cores % plan->spines_per_pod == 0)
+        return cores / plan->spines_per_pod;
+    return plan->spines_per_pod % cores == 0 ? 1 : cores;
+}
+
+static uint64_t core_ports(const struct sand_fabric_plan *plan, uint64_t cores)
+{
+    return ceil_div((uint64_t)plan->n_pods * plan->spines_per_pod * plan->spine_up_ports, cores);
+}
+
+static void check_cores(struct planner *p, uint32_t cores)
+{
+    const struct sand_fabric_plan *plan = p->plan;
+    uint32_t joined = cores_per_spine(plan, cores), radix = p->spec->radix;
+    if (joined > plan->spine_up_ports)
+        problem(p,
+                "a spine has %" PRIu32 " uplinks and cannot reach its %" PRIu32 " of %" PRIu32
+                " cores; give a multiple or a divisor of the %" PRIu32 " spines of a pod, at most "
+                "%" PRIu64,
+                plan->spine_up_ports, joined, cores, plan->spines_per_pod,
+                (uint64_t)plan->spines_per_pod * plan->spine_up_ports);
+    if (radix > 0 && core_ports(plan, cores) > radix)
+        problem(p,
+                "%" PRIu32 " cores need %" PRIu64 " ports each to join %" PRIu32 " pods, but the "
+                "radix is %" PRIu32 "; give more cores or raise the pod oversubscription",
+                cores, core_ports(plan, cores), plan->n_pods, radix);
+}
+
+static uint32_t choose_cores(struct planner *p)
+{
+    const struct sand_fabric_plan *plan = p->plan;
+    uint32_t radix = p->spec->radix;
+    if (radix == 0)
+        return 1;
+    if (plan->n_pods > radix) {
+        problem(p,
+                "%" PRIu32 " pods, but a core of radix %" PRIu32 " reaches at most %" PRIu32
+                "; make pods larger",
+                plan->n_pods, radix, radix);
+        return 0;
+    }
+    if (core_ports(plan, radix) > MAX_COUNT) {
+        problem(p,
+                "%" PRIu64 " cores would be needed, more than %d switches; check rates and "
+                "oversubscription",
+                core_ports(plan, radix), MAX_COUNT);
+        return 0;
+    }
+    uint32_t need = (uint32_t)core_ports(plan, radix);
+    // need <= most because pods <= radix; `most` is a multiple of the spines and always fits.
+    uint64_t most = (uint64_t)plan->spines_per_pod * plan->spine_up_ports;
+    for (uint32_t n = need; n < 2 * need && n <= most; n++)
+        if (plan->spine_up_ports % cores_per_spine(plan, n) == 0)
+            return n;
+    for (uint32_t n = need; n < most; n++)
+        if (cores_per_spine(plan, n) <= plan->spine_up_ports)
+            return n;
+    return (uint32_t)most;
+}
+
+static void size_cores(struct planner *p)
+{
+    struct sand_fabric_plan *plan = p->plan;
+    plan->n_cores = p->spec->cores;
+    if (p->spec->cores > 0)
+        check_cores(p, p->spec->cores);
+    else
+        plan->n_cores = choose_cores(p);
+    if (plan->n_cores > 0)
+        plan->cores_per_spine = cores_per_spine(plan, plan->n_cores);
+}
+
+enum sand_rc sand_fabric_plan_make(const struct sand_cluster *cluster,
+                                   struct sand_fabric_plan *plan, struct sand_diag *diag)
+{
+    *plan = (struct sand_fabric_plan){0};
+    struct planner p = {.cluster = cluster, .spec = &cluster->fabric, .plan = plan, .diag = diag};
+    check_nodes(&p);
+    check_tree(&p);
+    if (p.n_problems == 0)
+        count_places(&p);
+    if (p.n_problems == 0)
+        size_leaf(&p);
+    // A wrong leaf does not hide a wrong spine; cores follow only from right spines.
+    if (plan->nic_ports > 0 && plan->leaf_up_ports > 0) {
+        unsigned before = p.n_problems;
+        size_spines(&p);
+        if (plan->spine_up_ports > 0 && p.n_problems == before)
+            size_cores(&p);
+    }
+    return p.n_problems == 0 ? SAND_OK : SAND_ERR_INPUT;
+}
