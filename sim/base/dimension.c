@@ -2,75 +2,75 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "dimension.h"
 
-// U(name, times, per, printed)
+// U(name, exponent, times, per, printed)
 #define TIME_UNITS(U)                                                                              \
-    U("ns", 1, 1e9, 1)                                                                             \
-    U("us", 1, 1e6, 1)                                                                             \
-    U("ms", 1, 1e3, 1)                                                                             \
-    U("s", 1, 1, 1)                                                                                \
-    U("min", 60, 1, 1)                                                                             \
-    U("h", 3600, 1, 1)                                                                             \
-    U("d", 86400, 1, 1)
+    U("ns", -9, 1, 1, 1)                                                                           \
+    U("us", -6, 1, 1, 1)                                                                           \
+    U("ms", -3, 1, 1, 1)                                                                           \
+    U("s", 0, 1, 1, 1)                                                                             \
+    U("min", 0, 60, 1, 1)                                                                          \
+    U("h", 0, 3600, 1, 1)                                                                          \
+    U("d", 0, 86400, 1, 1)
 #define BYTE_UNITS(U)                                                                              \
-    U("B", 1, 1, 1)                                                                                \
-    U("kB", 1e3, 1, 1)                                                                             \
-    U("MB", 1e6, 1, 1)                                                                             \
-    U("GB", 1e9, 1, 1)                                                                             \
-    U("TB", 1e12, 1, 1)                                                                            \
-    U("PB", 1e15, 1, 1)                                                                            \
-    U("KiB", 1024, 1, 0)                                                                           \
-    U("MiB", 0x1p20, 1, 0)                                                                         \
-    U("GiB", 0x1p30, 1, 0)                                                                         \
-    U("TiB", 0x1p40, 1, 0)
+    U("B", 0, 1, 1, 1)                                                                             \
+    U("kB", 3, 1, 1, 1)                                                                            \
+    U("MB", 6, 1, 1, 1)                                                                            \
+    U("GB", 9, 1, 1, 1)                                                                            \
+    U("TB", 12, 1, 1, 1)                                                                           \
+    U("PB", 15, 1, 1, 1)                                                                           \
+    U("KiB", 0, 1024, 1, 0)                                                                        \
+    U("MiB", 0, 0x1p20, 1, 0)                                                                      \
+    U("GiB", 0, 0x1p30, 1, 0)                                                                      \
+    U("TiB", 0, 0x1p40, 1, 0)
 #define BANDWIDTH_UNITS(U)                                                                         \
-    U("B/s", 1, 1, 1)                                                                              \
-    U("kB/s", 1e3, 1, 1)                                                                           \
-    U("MB/s", 1e6, 1, 1)                                                                           \
-    U("GB/s", 1e9, 1, 1)                                                                           \
-    U("TB/s", 1e12, 1, 1)                                                                          \
-    U("PB/s", 1e15, 1, 1)                                                                          \
-    U("Bps", 1, 1, 0)                                                                              \
-    U("kBps", 1e3, 1, 0)                                                                           \
-    U("MBps", 1e6, 1, 0)                                                                           \
-    U("GBps", 1e9, 1, 0)                                                                           \
-    U("TBps", 1e12, 1, 0)                                                                          \
-    U("KiB/s", 1024, 1, 0)                                                                         \
-    U("MiB/s", 0x1p20, 1, 0)                                                                       \
-    U("GiB/s", 0x1p30, 1, 0)                                                                       \
-    U("TiB/s", 0x1p40, 1, 0)                                                                       \
-    U("bps", 1, 8, 0)                                                                              \
-    U("kbps", 1e3, 8, 0)                                                                           \
-    U("Mbps", 1e6, 8, 0)                                                                           \
-    U("Gbps", 1e9, 8, 0)                                                                           \
-    U("Tbps", 1e12, 8, 0)                                                                          \
-    U("b/s", 1, 8, 0)                                                                              \
-    U("kb/s", 1e3, 8, 0)                                                                           \
-    U("Mb/s", 1e6, 8, 0)                                                                           \
-    U("Gb/s", 1e9, 8, 0)                                                                           \
-    U("Tb/s", 1e12, 8, 0)
+    U("B/s", 0, 1, 1, 1)                                                                           \
+    U("kB/s", 3, 1, 1, 1)                                                                          \
+    U("MB/s", 6, 1, 1, 1)                                                                          \
+    U("GB/s", 9, 1, 1, 1)                                                                          \
+    U("TB/s", 12, 1, 1, 1)                                                                         \
+    U("PB/s", 15, 1, 1, 1)                                                                         \
+    U("Bps", 0, 1, 1, 0)                                                                           \
+    U("kBps", 3, 1, 1, 0)                                                                          \
+    U("MBps", 6, 1, 1, 0)                                                                          \
+    U("GBps", 9, 1, 1, 0)                                                                          \
+    U("TBps", 12, 1, 1, 0)                                                                         \
+    U("KiB/s", 0, 1024, 1, 0)                                                                      \
+    U("MiB/s", 0, 0x1p20, 1, 0)                                                                    \
+    U("GiB/s", 0, 0x1p30, 1, 0)                                                                    \
+    U("TiB/s", 0, 0x1p40, 1, 0)                                                                    \
+    U("bps", 0, 1, 8, 0)                                                                           \
+    U("kbps", 3, 1, 8, 0)                                                                          \
+    U("Mbps", 6, 1, 8, 0)                                                                          \
+    U("Gbps", 9, 1, 8, 0)                                                                          \
+    U("Tbps", 12, 1, 8, 0)                                                                         \
+    U("b/s", 0, 1, 8, 0)                                                                           \
+    U("kb/s", 3, 1, 8, 0)                                                                          \
+    U("Mb/s", 6, 1, 8, 0)                                                                          \
+    U("Gb/s", 9, 1, 8, 0)                                                                          \
+    U("Tb/s", 12, 1, 8, 0)
 #define FLOPS_UNITS(U)                                                                             \
-    U("FLOPS", 1, 1, 1)                                                                            \
-    U("MFLOPS", 1e6, 1, 1)                                                                         \
-    U("GFLOPS", 1e9, 1, 1)                                                                         \
-    U("TFLOPS", 1e12, 1, 1)                                                                        \
-    U("PFLOPS", 1e15, 1, 1)                                                                        \
-    U("EFLOPS", 1e18, 1, 1)
+    U("FLOPS", 0, 1, 1, 1)                                                                         \
+    U("MFLOPS", 6, 1, 1, 1)                                                                        \
+    U("GFLOPS", 9, 1, 1, 1)                                                                        \
+    U("TFLOPS", 12, 1, 1, 1)                                                                       \
+    U("PFLOPS", 15, 1, 1, 1)                                                                       \
+    U("EFLOPS", 18, 1, 1, 1)
 #define POWER_UNITS(U)                                                                             \
-    U("W", 1, 1, 1)                                                                                \
-    U("kW", 1e3, 1, 1)                                                                             \
-    U("MW", 1e6, 1, 1)
+    U("W", 0, 1, 1, 1)                                                                             \
+    U("kW", 3, 1, 1, 1)                                                                            \
+    U("MW", 6, 1, 1, 1)
 #define RATE_UNITS(U)                                                                              \
-    U("/d", 1, 86400, 1)                                                                           \
-    U("/h", 1, 3600, 1)                                                                            \
-    U("/min", 1, 60, 1)                                                                            \
-    U("/s", 1, 1, 1)
+    U("/d", 0, 1, 86400, 1)                                                                        \
+    U("/h", 0, 1, 3600, 1)                                                                         \
+    U("/min", 0, 1, 60, 1)                                                                         \
+    U("/s", 0, 1, 1, 1)
 #define LENGTH_UNITS(U)                                                                            \
-    U("m", 1, 1, 1)                                                                                \
-    U("km", 1e3, 1, 1)
-#define FRACTION_UNITS(U) U("%", 1, 100, 1)
+    U("m", 0, 1, 1, 1)                                                                             \
+    U("km", 3, 1, 1, 1)
+#define FRACTION_UNITS(U) U("%", -2, 1, 1, 1)
 
-#define ROW(name, times, per, printed) {name, times, per, printed},
-#define JOIN(name, times, per, printed) " " name
+#define ROW(name, exponent, times, per, printed) {name, exponent, times, per, printed},
+#define JOIN(name, exponent, times, per, printed) " " name
 
 static const struct sand_unit time_rows[] = {TIME_UNITS(ROW)};
 static const struct sand_unit byte_rows[] = {BYTE_UNITS(ROW)};

@@ -7,9 +7,11 @@
 
 #include "units.h"
 
-// SI value = number * times / per. Both are exact doubles, so "8.4us" is 8.4 / 1e6, rounded once.
+// SI value = number * 10^exponent * times / per. The exponent is joined to the number's digits
+// before they become binary, so "8.4us" is the double nearest to 8.4e-6.
 struct sand_unit {
     const char *name;
+    int exponent;
     double times, per;
     int printed; // 1: chosen by sand_quantity_format
 };

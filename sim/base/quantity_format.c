@@ -34,7 +34,9 @@ static double round_digits(double value, int digits)
 
 static double in_unit(double value, const struct sand_unit *unit)
 {
-    return value * unit->per / unit->times;
+    double power = pow(10.0, abs(unit->exponent)); // exact up to 1e22
+    double scaled = unit->exponent < 0 ? value * power : value / power;
+    return scaled * unit->per / unit->times;
 }
 
 // The largest printed unit that leaves at least 1, or the smallest one.

@@ -14,7 +14,7 @@
 
 enum { MAX_NUMBER = 63 };
 
-// A number as written, with its value.
+// A number as written, with its value in the unit it was written in, later in SI.
 struct number {
     char text[MAX_NUMBER + 1];
     double value;
@@ -77,6 +77,18 @@ static double parse_double(const char *text)
     if (c)
         freelocale(c);
     return value;
+}
+
+// The number times 10^exponent, rounded once.
+static double parse_scaled(const char *text, int exponent)
+{
+    char shifted[MAX_NUMBER + 32];
+    size_t digits = strcspn(text, "eE");
+    long written = text[digits] ? strtol(text + digits + 1, NULL, 10) : 0;
+    if (labs(written) > 100000)
+        return parse_double(text); // over- or underflows with any of our exponents
+    snprintf(shifted, sizeof shifted, "%.*se%ld", (int)digits, text, written + exponent);
+    return parse_double(shifted);
 }
 
 static enum sand_rc read_number(const char *text, struct number *number, const char **rest,
@@ -179,7 +191,7 @@ static enum sand_rc apply_unit(struct number *number, const char *unit,
     const struct sand_unit *row = find_unit(dimension, unit);
     if (!row)
         return refuse_unit(number, unit, dimension, why);
-    double value = number->value * row->times / row->per;
+    double value = parse_scaled(number->text, row->exponent) * row->times / row->per;
     if (!isfinite(value))
         return refuse(why, "is too large for %s", dimension->name);
     number->value = value;
