@@ -44,6 +44,11 @@ enum sand_rc sand_step_solve(const struct sand_step_problem *problem,
 
 void sand_step_problem_free(struct sand_step_problem *problem);
 
+// A problem as bytes and back, for another process of the same build. *bytes: sand_free it. Unpack
+// refuses bytes that are no problem (SAND_ERR_INTERNAL).
+enum sand_rc sand_step_pack(const struct sand_step_problem *problem, void **bytes, size_t *size);
+enum sand_rc sand_step_unpack(const void *bytes, size_t size, struct sand_step_problem **problem);
+
 // Warnings about the question that are no errors (tensor parallelism leaves the scale-up domain, ...).
 void sand_step_warn(const struct sand_step_question *question, struct sand_diag *diag);
 

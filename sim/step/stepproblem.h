@@ -1,0 +1,83 @@
+// The simulation behind one step: actors, flows and links after folding, as plain arrays.
+// Internal to sim/step.
+// SPDX-License-Identifier: GPL-2.0-or-later
+#ifndef SAND_SIM_STEP_STEPPROBLEM_H
+#define SAND_SIM_STEP_STEPPROBLEM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "rc.h"
+#include "stepprofile.h"
+#include "workload.h"
+
+// One tensor-parallel group (a stage of a replica), or a class of equal ones.
+struct step_actor {
+    uint32_t stage;
+    uint32_t tp_flow;              // SAND_NONE: no tensor-parallel traffic
+    uint32_t first_send[2];        // into sends: the rails' flows towards the next and previous stage
+    uint32_t n_sends[2];
+    uint32_t peer[2];              // actor that receives them; SAND_NONE
+    double slowness;               // 1 / speed of its slowest GPU
+};
+
+// A flow: always one at a time, further messages queue behind it (as on one NCCL connection).
+struct step_flow {
+    uint32_t first_link, n_links;  // into route, repeats counted; n_links 0: nobody else is ever on
+                                   // its links, so it takes bytes / upper_Bps without being simulated
+    double upper_Bps;              // the most its links would ever allow
+};
+
+// Work of one model chunk of one stage and one micro-batch.
+struct step_chunk {
+    double forward_s, backward_s;  // compute; recomputation is in the backward
+    double recompute_s;
+    double tp_B[2], tp_latency_s[2]; // exposed tensor-parallel traffic forward, backward
+    double reduce_B, gather_B;     // data-parallel bytes of a hop
+    double reduce_latency_s, gather_latency_s;
+    uint32_t pieces;               // of the overlapped collectives
+    uint32_t pad;
+};
+
+struct step_stage {
+    double optimizer_s;
+    uint32_t first_ring, n_rings;  // into rings: flows of its data-parallel rings
+    uint32_t n_actors;
+    uint32_t pad;
+};
+
+// Everything but the arrays. Zeroed before it is filled: the digest runs over its bytes.
+struct step_header {
+    uint32_t pp, chunks, micro_batches; // stages, model chunks per stage, micro-batches
+    uint32_t overlap_reduce, overlap_gather, gathers;
+    double send_B, send_latency_s;
+    double overhead_s;
+    double tokens, model_flops, hardware_flops, peak_flops;
+    double link_B[SAND_LINK_CLASSES], link_busy_s[SAND_LINK_CLASSES];
+    struct sand_memory memory;
+    uint64_t n_flows_full, n_links_full, n_actors_full;
+};
+
+enum { STEP_N_ARRAYS = 9 };
+
+struct sand_step_problem {
+    struct step_header header;
+    struct step_actor *actors;
+    struct step_flow *flows;
+    struct step_chunk *chunks; // pp * chunks
+    struct step_stage *stages; // pp
+    double *link_Bps;
+    uint32_t *route, *sends, *rings;
+    struct sand_stage_op *ops; // pp * n_ops, stage after stage
+    size_t n_actors, n_flows, n_chunks, n_stages, n_links, n_route, n_sends, n_rings, n_ops;
+};
+
+// One entry per array, so that packing, digest and freeing cannot forget one.
+struct step_array {
+    void **data;
+    size_t *n, size;
+};
+void step_problem_arrays(struct sand_step_problem *problem,
+                         struct step_array arrays[STEP_N_ARRAYS]);
+
+#endif

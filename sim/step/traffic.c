@@ -1,0 +1,343 @@
+// Ranks onto nodes, every hop onto links, and the links that can never bind.
+// Rank order: tensor parallel innermost, then pipeline, then data (Llama 3 report, section 3.3.2).
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "traffic.h"
+
+#include <string.h>
+
+#include "collective.h"
+#include "mem.h"
+
+uint32_t step_flow_tp(const struct step_traffic *traffic, uint32_t actor)
+{
+    (void)traffic;
+    return actor;
+}
+
+uint32_t step_flow_send(const struct step_traffic *traffic, uint32_t actor, uint32_t previous)
+{
+    return traffic->n_actors + (actor * 2 + previous) * traffic->rails_simulated;
+}
+
+uint32_t step_flow_ring(const struct step_traffic *traffic, uint32_t stage)
+{
+    return traffic->n_actors + (traffic->n_actors * 2 + stage) * traffic->rails_simulated;
+}
+
+static int is_private(uint32_t link_class)
+{
+    return link_class <= SAND_LINK_NIC_DOWN;
+}
+
+// Rails of one group that share a NIC.
+static uint32_t nic_share(const struct step_traffic *traffic)
+{
+    const struct sand_fabric *fabric = traffic->question->fabric;
+    const uint32_t per_nic = fabric->gpus_per_node / fabric->nics_per_node;
+    const uint32_t tp = traffic->question->job->split.tp;
+    return per_nic < 1 ? 1 : per_nic < tp ? per_nic : tp;
+}
+
+uint32_t step_edge_weight(const struct step_traffic *traffic, const struct step_edge *edge,
+                          uint32_t i)
+{
+    if (traffic->rails == 1)
+        return 1;
+    const uint8_t link_class = traffic->question->fabric->links[edge->links[i]].link_class;
+    if (link_class == SAND_LINK_NIC_UP || link_class == SAND_LINK_NIC_DOWN)
+        return nic_share(traffic);
+    return is_private(link_class) ? 1 : traffic->rails;
+}
+
+// ---- capacities ---------------------------------------------------------------------------------
+
+static enum sand_rc set_capacities(struct step_traffic *traffic)
+{
+    const struct sand_fabric *fabric = traffic->question->fabric;
+    const struct sand_node_type *type = traffic->question->cluster->node_type;
+    const double usable[3] = {type->scaleup_link != NULL ? type->scaleup_link->usable : 1.0,
+                              type->nic->usable,
+                              traffic->question->cluster->fabric.link->usable};
+    traffic->capacity_Bps = sand_calloc(fabric->n_links, sizeof *traffic->capacity_Bps);
+    traffic->keep = sand_calloc(fabric->n_links, 1);
+    if (traffic->capacity_Bps == NULL || traffic->keep == NULL)
+        return SAND_ERR_NOMEM;
+    for (uint32_t i = 0; i < fabric->n_links; i++) {
+        const struct sand_fabric_link *link = &fabric->links[i];
+        const uint32_t kind = link->link_class <= SAND_LINK_SCALEUP_IN ? 0
+                              : link->link_class <= SAND_LINK_NIC_DOWN ? 1
+                                                                       : 2;
+        traffic->capacity_Bps[i] = link->capacity_Bps * link->speed * usable[kind];
+    }
+    return SAND_OK;
+}
+
+// ---- rail folding -------------------------------------------------------------------------------
+
+// Permuting the rails of every group at once changes nothing if all NICs and GPUs of a node are
+// equal and reach the same leaf: then one rail stands for all.
+static int rails_are_equal(const struct step_traffic *traffic)
+{
+    const struct sand_step_question *q = traffic->question;
+    const struct sand_fabric *fabric = q->fabric;
+    if (q->folding == SAND_NO_FOLD || fabric->spreading != SAND_SPREAD_EVEN ||
+        q->job->split.tp > fabric->gpus_per_node ||
+        fabric->gpus_per_node % q->job->split.tp != 0 ||
+        fabric->gpus_per_node % fabric->nics_per_node != 0 ||
+        q->job->split.tp % nic_share(traffic) != 0 ||
+        fabric->endpoints_per_leaf % fabric->nics_per_node != 0)
+        return 0;
+    for (uint32_t i = 0; i < q->job->n_nodes; i++) {
+        const uint32_t nic = q->nodes[i] * fabric->nics_per_node;
+        const uint32_t gpu = q->nodes[i] * fabric->gpus_per_node;
+        for (uint32_t k = 0; k < fabric->nics_per_node; k++)
+            if (fabric->links[fabric->first[SAND_LINK_NIC_UP] + nic + k].speed !=
+                    fabric->links[fabric->first[SAND_LINK_NIC_UP] + nic].speed ||
+                fabric->links[fabric->first[SAND_LINK_NIC_DOWN] + nic + k].speed !=
+                    fabric->links[fabric->first[SAND_LINK_NIC_DOWN] + nic].speed)
+                return 0;
+        for (uint32_t g = 0; g < fabric->gpus_per_node; g++) {
+            const uint32_t out = sand_fabric_scaleup_out(fabric, q->nodes[i], g);
+            const uint32_t in = sand_fabric_scaleup_in(fabric, q->nodes[i], g);
+            if (out != SAND_NONE && (fabric->links[out].speed != fabric->links[out - g].speed ||
+                                     fabric->links[in].speed != fabric->links[in - g].speed))
+                return 0;
+        }
+        (void)gpu;
+    }
+    return 1;
+}
+
+// ---- edges --------------------------------------------------------------------------------------
+
+struct place {
+    uint32_t node, gpu;
+};
+
+static struct place place_of(const struct step_traffic *traffic, uint32_t actor, uint32_t rail)
+{
+    const struct sand_step_question *q = traffic->question;
+    const uint32_t rank = actor * q->job->split.tp + rail;
+    const uint32_t per_node = q->fabric->gpus_per_node;
+    return (struct place){q->nodes[rank / per_node], rank % per_node};
+}
+
+static enum sand_rc add_edge(struct step_traffic *traffic, uint32_t flow, struct place from,
+                             struct place to)
+{
+    const struct sand_fabric *fabric = traffic->question->fabric;
+    SAND_TRY(sand_grow((void **)&traffic->edges, &traffic->edge_capacity, traffic->n_edges + 1,
+                       sizeof *traffic->edges));
+    struct step_edge *edge = &traffic->edges[traffic->n_edges++];
+    edge->flow = flow;
+    traffic->flows[flow].n_edges++;
+    const uint32_t out = sand_fabric_scaleup_out(fabric, from.node, from.gpu);
+    if (from.node == to.node && out != SAND_NONE) {
+        edge->n_links = 2;
+        edge->links[0] = out;
+        edge->links[1] = sand_fabric_scaleup_in(fabric, to.node, to.gpu);
+        return SAND_OK;
+    }
+    const uint32_t source = sand_fabric_nic_of_gpu(fabric, from.node, from.gpu);
+    const uint32_t target = sand_fabric_nic_of_gpu(fabric, to.node, to.gpu);
+    edge->n_links = source == target ? 0 : sand_fabric_route(fabric, source, target, edge->links);
+    return SAND_OK;
+}
+
+static void begin_flow(struct step_traffic *traffic, uint32_t flow, uint32_t kind, uint32_t stage,
+                       uint32_t actor, uint32_t peer)
+{
+    traffic->flows[flow] = (struct step_traffic_flow){.kind = kind,
+                                                      .stage = stage,
+                                                      .actor = actor,
+                                                      .peer = peer,
+                                                      .first_edge = (uint32_t)traffic->n_edges};
+}
+
+// The group's ring over its GPUs' ports; with folded rails one GPU stands for all.
+static enum sand_rc add_tp(struct step_traffic *traffic, uint32_t actor)
+{
+    const uint32_t tp = traffic->question->job->split.tp;
+    const uint32_t flow = step_flow_tp(traffic, actor);
+    begin_flow(traffic, flow, STEP_FLOW_TP, actor % traffic->pp, actor, SAND_NONE);
+    if (tp == 1)
+        return SAND_OK;
+    const uint32_t n = traffic->rails > 1 ? 1 : tp;
+    for (uint32_t t = 0; t < n; t++)
+        SAND_TRY(add_edge(traffic, flow, place_of(traffic, actor, t),
+                          place_of(traffic, actor, n == 1 ? 0 : (t + 1) % tp)));
+    return SAND_OK;
+}
+
+// Neighbour in the pipeline; SAND_NONE where nothing is sent (no wrap without virtual stages).
+static uint32_t neighbour(const struct step_traffic *traffic, uint32_t actor, uint32_t previous)
+{
+    const uint32_t pp = traffic->pp, stage = actor % pp, base = actor - stage;
+    const int wraps = traffic->question->job->split.virtual_stages > 1;
+    if (pp == 1)
+        return SAND_NONE;
+    if (previous == 0)
+        return stage + 1 < pp ? actor + 1 : wraps ? base : SAND_NONE;
+    return stage > 0 ? actor - 1 : wraps ? base + pp - 1 : SAND_NONE;
+}
+
+static enum sand_rc add_sends(struct step_traffic *traffic, uint32_t actor, uint32_t previous)
+{
+    const uint32_t peer = neighbour(traffic, actor, previous);
+    for (uint32_t t = 0; t < traffic->rails_simulated; t++) {
+        const uint32_t flow = step_flow_send(traffic, actor, previous) + t;
+        begin_flow(traffic, flow, previous ? STEP_FLOW_PREVIOUS : STEP_FLOW_NEXT,
+                   actor % traffic->pp, actor, peer);
+        if (peer != SAND_NONE)
+            SAND_TRY(add_edge(traffic, flow, place_of(traffic, actor, t),
+                              place_of(traffic, peer, t)));
+    }
+    return SAND_OK;
+}
+
+// How many consecutive members of a data-parallel group share a node, if the same number does
+// everywhere and the ring leaves the node at all; else 1.
+static uint32_t ring_channels(const struct step_traffic *traffic)
+{
+    const uint32_t dp = traffic->dp, pp = traffic->pp;
+    uint32_t run = 1;
+    while (run < dp && place_of(traffic, run * pp, 0).node == place_of(traffic, 0, 0).node)
+        run++;
+    if (run == dp || dp % run != 0)
+        return 1;
+    for (uint32_t s = 0; s < pp; s++)
+        for (uint32_t d = 0; d < dp; d++)
+            if (place_of(traffic, d * pp + s, 0).node !=
+                place_of(traffic, (d - d % run) * pp + s, 0).node)
+                return 1;
+    return run;
+}
+
+// A ring over the replicas of one stage and rail. Members that share a node are visited in rotated
+// order, one rotation a channel, so that every NIC of theirs carries its part.
+static enum sand_rc add_ring(struct step_traffic *traffic, uint32_t stage, uint32_t rail)
+{
+    const uint32_t dp = traffic->dp, pp = traffic->pp, n = traffic->channels;
+    const uint32_t flow = step_flow_ring(traffic, stage) + rail;
+    begin_flow(traffic, flow, STEP_FLOW_RING, stage, SAND_NONE, SAND_NONE);
+    for (uint32_t channel = 0; dp > 1 && channel < n; channel++)
+        for (uint32_t i = 0; i < dp; i++) {
+            const uint32_t j = (i + 1) % dp;
+            const uint32_t from = i - i % n + (i % n + channel) % n;
+            const uint32_t to = j - j % n + (j % n + channel) % n;
+            SAND_TRY(add_edge(traffic, flow, place_of(traffic, from * pp + stage, rail),
+                              place_of(traffic, to * pp + stage, rail)));
+        }
+    return SAND_OK;
+}
+
+static enum sand_rc add_all_edges(struct step_traffic *traffic)
+{
+    for (uint32_t a = 0; a < traffic->n_actors; a++)
+        SAND_TRY(add_tp(traffic, a));
+    for (uint32_t a = 0; a < traffic->n_actors; a++)
+        for (uint32_t previous = 0; previous < 2; previous++)
+            SAND_TRY(add_sends(traffic, a, previous));
+    for (uint32_t s = 0; s < traffic->pp; s++)
+        for (uint32_t t = 0; t < traffic->rails_simulated; t++)
+            SAND_TRY(add_ring(traffic, s, t));
+    return SAND_OK;
+}
+
+// ---- links that can never bind ------------------------------------------------------------------
+
+// Adds, to every shared link, the capacity of each distinct NIC whose traffic crosses it. `end`
+// selects the sending (0) or receiving NIC. Edges are visited NIC by NIC, so that a stamp tells
+// whether the NIC was counted already.
+static enum sand_rc sum_feeding_nics(const struct step_traffic *traffic, int end, double *sum_Bps)
+{
+    const uint32_t n_links = traffic->question->fabric->n_links;
+    uint32_t *stamp = sand_calloc(n_links, sizeof *stamp);
+    uint32_t *next = sand_calloc(traffic->n_edges + 1, sizeof *next);
+    uint32_t *head = sand_calloc(n_links, sizeof *head); // edge + 1 of each NIC's list
+    const double per_edge = (double)traffic->rails / (traffic->rails > 1 ? nic_share(traffic) : 1);
+    enum sand_rc rc = stamp == NULL || next == NULL || head == NULL ? SAND_ERR_NOMEM : SAND_OK;
+    for (uint32_t e = 0; rc == SAND_OK && e < traffic->n_edges; e++) {
+        const struct step_edge *edge = &traffic->edges[e];
+        if (edge->n_links <= 2)
+            continue;
+        const uint32_t nic = edge->links[end ? edge->n_links - 1 : 0];
+        next[e] = head[nic];
+        head[nic] = e + 1;
+    }
+    for (uint32_t nic = 0; rc == SAND_OK && nic < n_links; nic++)
+        for (uint32_t e = head[nic]; e != 0; e = next[e - 1]) {
+            const struct step_edge *edge = &traffic->edges[e - 1];
+            for (uint32_t i = 1; i + 1 < edge->n_links; i++) {
+                if (stamp[edge->links[i]] == nic + 1)
+                    continue;
+                stamp[edge->links[i]] = nic + 1;
+                sum_Bps[edge->links[i]] += traffic->capacity_Bps[nic] * per_edge;
+            }
+        }
+    sand_free(stamp);
+    sand_free(next);
+    sand_free(head);
+    return rc;
+}
+
+// A link whose feeding (or fed) NICs together cannot fill it never binds and is dropped: exact.
+static enum sand_rc find_binding_links(struct step_traffic *traffic)
+{
+    const uint32_t n_links = traffic->question->fabric->n_links;
+    memset(traffic->keep, 1, n_links);
+    if (traffic->question->folding == SAND_NO_FOLD)
+        return SAND_OK;
+    double *from_Bps = sand_calloc(n_links, sizeof *from_Bps);
+    double *to_Bps = sand_calloc(n_links, sizeof *to_Bps);
+    enum sand_rc rc = from_Bps == NULL || to_Bps == NULL ? SAND_ERR_NOMEM : SAND_OK;
+    if (rc == SAND_OK)
+        rc = sum_feeding_nics(traffic, 0, from_Bps);
+    if (rc == SAND_OK)
+        rc = sum_feeding_nics(traffic, 1, to_Bps);
+    for (uint32_t i = 0; rc == SAND_OK && i < n_links; i++) {
+        const double most_Bps = from_Bps[i] < to_Bps[i] ? from_Bps[i] : to_Bps[i];
+        if (!is_private(traffic->question->fabric->links[i].link_class))
+            traffic->keep[i] = most_Bps > traffic->capacity_Bps[i];
+    }
+    sand_free(from_Bps);
+    sand_free(to_Bps);
+    return rc;
+}
+
+// ---- all together -------------------------------------------------------------------------------
+
+enum sand_rc step_traffic_build(const struct sand_step_question *question,
+                                struct step_traffic *traffic, struct sand_diag *diag)
+{
+    const struct sand_split *split = &question->job->split;
+    *traffic = (struct step_traffic){.question = question, .pp = split->pp, .dp = split->dp};
+    traffic->n_actors = split->pp * split->dp;
+    traffic->rails = 1;
+    if (rails_are_equal(traffic))
+        traffic->rails = split->tp;
+    traffic->rails_simulated = split->tp / traffic->rails;
+    traffic->channels = ring_channels(traffic);
+    traffic->n_flows =
+        traffic->n_actors + (2 * traffic->n_actors + traffic->pp) * traffic->rails_simulated;
+    traffic->flows = sand_calloc(traffic->n_flows, sizeof *traffic->flows);
+    enum sand_rc rc = traffic->flows == NULL ? SAND_ERR_NOMEM : set_capacities(traffic);
+    if (rc == SAND_OK)
+        rc = add_all_edges(traffic);
+    if (rc == SAND_OK)
+        rc = find_binding_links(traffic);
+    if (rc != SAND_OK) {
+        step_traffic_free(traffic);
+        return sand_fail(diag, rc, "step of job \"%s\": %s", question->job->id, sand_rc_text(rc));
+    }
+    return SAND_OK;
+}
+
+void step_traffic_free(struct step_traffic *traffic)
+{
+    sand_free(traffic->flows);
+    sand_free(traffic->edges);
+    sand_free(traffic->capacity_Bps);
+    sand_free(traffic->keep);
+    *traffic = (struct step_traffic){0};
+}

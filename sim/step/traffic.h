@@ -1,0 +1,58 @@
+// All traffic of one step before folding: actors, flows, and which links each flow crosses.
+// Internal to sim/step.
+// SPDX-License-Identifier: GPL-2.0-or-later
+#ifndef SAND_SIM_STEP_TRAFFIC_H
+#define SAND_SIM_STEP_TRAFFIC_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "step.h"
+
+// One hop of a flow: a route over the network, or from port to port inside a scale-up domain.
+// Stands for `rails` equal hops of the group's rails when rails are folded.
+struct step_edge {
+    uint32_t flow;
+    uint32_t n_links;
+    uint32_t links[SAND_ROUTE_MAX];
+};
+
+enum step_flow_kind { STEP_FLOW_TP, STEP_FLOW_NEXT, STEP_FLOW_PREVIOUS, STEP_FLOW_RING };
+
+struct step_traffic_flow {
+    uint32_t kind, stage;
+    uint32_t actor, peer; // SAND_NONE for rings
+    uint32_t first_edge, n_edges;
+    double step_B;        // bytes a hop carries per step (for utilisation)
+};
+
+struct step_traffic {
+    const struct sand_step_question *question;
+    uint32_t n_actors, pp, dp; // actor a = d * pp + s
+    uint32_t rails;            // rails standing behind each simulated one (1 = none folded)
+    uint32_t rails_simulated;  // flows per send and per stage's rings
+    uint32_t channels;         // rotations of a ring that enters and leaves nodes by different NICs
+    struct step_traffic_flow *flows;
+    uint32_t n_flows;
+    struct step_edge *edges;
+    size_t n_edges, edge_capacity;
+    double *capacity_Bps; // per fabric link: usable, health included
+    uint8_t *keep;        // per fabric link: 1 if it may bind
+};
+
+// Lays out ranks, routes every hop, finds the links that can never bind (under SAND_FOLD).
+enum sand_rc step_traffic_build(const struct sand_step_question *question,
+                                struct step_traffic *traffic, struct sand_diag *diag);
+void step_traffic_free(struct step_traffic *traffic);
+
+// Index of the first flow of a kind: TP flow of actor a; sends of actor a towards next/previous
+// (rails_simulated of them); rings of stage s (rails_simulated of them).
+uint32_t step_flow_tp(const struct step_traffic *traffic, uint32_t actor);
+uint32_t step_flow_send(const struct step_traffic *traffic, uint32_t actor, uint32_t previous);
+uint32_t step_flow_ring(const struct step_traffic *traffic, uint32_t stage);
+
+// How often one hop counts on a link: hops of folded rails add up on shared links only.
+uint32_t step_edge_weight(const struct step_traffic *traffic, const struct step_edge *edge,
+                          uint32_t i);
+
+#endif
