@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ids.h"
 #include "mem.h"
 
 struct colours {
@@ -52,8 +53,7 @@ static void refine_links(const struct step_traffic *traffic, struct colours *c)
     for (size_t e = 0; e < traffic->n_edges; e++) {
         const struct step_edge *edge = &traffic->edges[e];
         for (uint32_t i = 0; i < edge->n_links; i++)
-            c->sum[edge->links[i]] +=
-                pair(c->flow[edge->flow], step_edge_weight(traffic, edge, i));
+            c->sum[edge->links[i]] += pair(c->flow[edge->flow], step_edge_weight(traffic, edge, i));
     }
     for (uint32_t l = 0; l < c->n_links; l++)
         c->link[l] = pair(c->link[l], c->sum[l]);

@@ -2,9 +2,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "reduce.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "ids.h"
 #include "mem.h"
 
 // Flow class `flow` counts `weight` times on link class `link`.
@@ -46,8 +48,8 @@ static enum sand_rc collect_uses(struct reduction *r)
             const uint32_t link = r->classes->link[edge->links[i]];
             if (link == SAND_NONE || r->classes->link_member[link] != edge->links[i])
                 continue;
-            SAND_TRY(sand_grow((void **)&r->uses, &r->use_capacity, r->n_uses + 1,
-                               sizeof *r->uses));
+            SAND_TRY(
+                sand_grow((void **)&r->uses, &r->use_capacity, r->n_uses + 1, sizeof *r->uses));
             r->uses[r->n_uses++] = (struct use){link, r->classes->flow[edge->flow],
                                                 step_edge_weight(r->traffic, edge, i)};
         }
@@ -154,16 +156,16 @@ static enum sand_rc merge_links(struct reduction *r)
     return SAND_OK;
 }
 
-// The most each flow could get if it were alone, and whether a link holds some flow to that.
+// The most each flow could get if it were alone; infinite where it crosses no link.
 static void find_upper_rates(struct reduction *r)
 {
     for (uint32_t f = 0; f < r->classes->n_flows; f++)
-        r->upper_Bps[f] = 0;
+        r->upper_Bps[f] = INFINITY;
     for (uint32_t l = 0; l < r->classes->n_links; l++)
         for (uint32_t i = 0; r->links[l].kept && i < r->links[l].n; i++) {
             const struct use *use = &r->uses[r->links[l].first + i];
             const double alone_Bps = r->links[l].capacity_Bps / use->weight;
-            if (r->upper_Bps[use->flow] == 0 || alone_Bps < r->upper_Bps[use->flow])
+            if (alone_Bps < r->upper_Bps[use->flow])
                 r->upper_Bps[use->flow] = alone_Bps;
         }
 }
@@ -186,13 +188,12 @@ static void drop_slack_links(struct reduction *r)
 }
 
 // Flows that share no kept link with anybody are not simulated: they get n_links 0.
-static enum sand_rc mark_lonely(const struct reduction *r, uint8_t *lonely)
+static void mark_lonely(const struct reduction *r, uint8_t *lonely)
 {
     memset(lonely, r->fold, r->classes->n_flows);
     for (uint32_t l = 0; l < r->classes->n_links; l++)
         for (uint32_t i = 0; r->links[l].kept && r->links[l].n > 1 && i < r->links[l].n; i++)
             lonely[r->uses[r->links[l].first + i].flow] = 0;
-    return SAND_OK;
 }
 
 // Numbers the kept links that anybody is simulated on, and counts each flow's route.
@@ -255,9 +256,8 @@ static enum sand_rc reduce(struct reduction *r, struct sand_step_problem *proble
     uint8_t *lonely = sand_calloc(r->classes->n_flows, 1);
     if (lonely == NULL)
         return SAND_ERR_NOMEM;
-    enum sand_rc rc = mark_lonely(r, lonely);
-    if (rc == SAND_OK)
-        rc = write_routes(r, lonely, problem);
+    mark_lonely(r, lonely);
+    const enum sand_rc rc = write_routes(r, lonely, problem);
     sand_free(lonely);
     return rc;
 }
@@ -265,9 +265,8 @@ static enum sand_rc reduce(struct reduction *r, struct sand_step_problem *proble
 enum sand_rc step_reduce(const struct step_traffic *traffic, const struct step_classes *classes,
                          struct sand_step_problem *problem)
 {
-    struct reduction r = {.traffic = traffic,
-                          .classes = classes,
-                          .fold = traffic->question->folding == SAND_FOLD};
+    struct reduction r = {
+        .traffic = traffic, .classes = classes, .fold = traffic->question->folding == SAND_FOLD};
     problem->n_flows = classes->n_flows;
     problem->flows = sand_calloc(classes->n_flows, sizeof *problem->flows);
     r.links = sand_calloc(classes->n_links, sizeof *r.links);

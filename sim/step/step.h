@@ -23,8 +23,8 @@ struct sand_step_question {
     const struct sand_kernel_costs *kernels;
     const struct sand_fabric *fabric; // link speeds included
     const struct sand_job_spec *job;  // kind SAND_JOB_TRAIN
-    const uint32_t *nodes;            // job->n_nodes ids in rank order: ranks 0..g-1 on nodes[0], ...
-    const float *gpu_speed;           // per GPU of the cluster (node * gpus_per_node + gpu), NULL: all 1
+    const uint32_t *nodes;  // job->n_nodes ids in rank order: ranks 0..g-1 on nodes[0], ...
+    const float *gpu_speed; // per GPU of the cluster (node * gpus_per_node + gpu), NULL: all 1
     enum sand_folding folding;
 };
 
@@ -49,7 +49,8 @@ void sand_step_problem_free(struct sand_step_problem *problem);
 enum sand_rc sand_step_pack(const struct sand_step_problem *problem, void **bytes, size_t *size);
 enum sand_rc sand_step_unpack(const void *bytes, size_t size, struct sand_step_problem **problem);
 
-// Warnings about the question that are no errors (tensor parallelism leaves the scale-up domain, ...).
+// Warnings about the question that are no errors (tensor parallelism leaves the scale-up domain,
+// ...).
 void sand_step_warn(const struct sand_step_question *question, struct sand_diag *diag);
 
 #endif

@@ -37,8 +37,8 @@ void sand_step_problem_free(struct sand_step_problem *problem)
 }
 
 // The arrays are only read; the list of them is shared with those who write.
-static void const_arrays(const struct sand_step_problem *problem,
-                         struct sand_step_problem *shallow, struct step_array *arrays)
+static void const_arrays(const struct sand_step_problem *problem, struct sand_step_problem *shallow,
+                         struct step_array *arrays)
 {
     *shallow = *problem;
     step_problem_arrays(shallow, arrays);

@@ -14,34 +14,35 @@
 // One tensor-parallel group (a stage of a replica), or a class of equal ones.
 struct step_actor {
     uint32_t stage;
-    uint32_t tp_flow;              // SAND_NONE: no tensor-parallel traffic
-    uint32_t first_send[2];        // into sends: the rails' flows towards the next and previous stage
+    uint32_t tp_flow;       // SAND_NONE: no tensor-parallel traffic
+    uint32_t first_send[2]; // into sends: the rails' flows towards the next and previous stage
     uint32_t n_sends[2];
-    uint32_t peer[2];              // actor that receives them; SAND_NONE
-    double slowness;               // 1 / speed of its slowest GPU
+    uint32_t peer[2]; // actor that receives them; SAND_NONE
+    double slowness;  // 1 / speed of its slowest GPU
 };
 
 // A flow: always one at a time, further messages queue behind it (as on one NCCL connection).
 struct step_flow {
-    uint32_t first_link, n_links;  // into route, repeats counted; n_links 0: nobody else is ever on
-                                   // its links, so it takes bytes / upper_Bps without being simulated
-    double upper_Bps;              // the most its links would ever allow
+    uint32_t first_link,
+        n_links;      // into route, repeats counted; n_links 0: nobody else is ever on
+                      // its links, so it takes bytes / upper_Bps without being simulated
+    double upper_Bps; // the most its links would ever allow
 };
 
 // Work of one model chunk of one stage and one micro-batch.
 struct step_chunk {
-    double forward_s, backward_s;  // compute; recomputation is in the backward
+    double forward_s, backward_s; // compute; recomputation is in the backward
     double recompute_s;
     double tp_B[2], tp_latency_s[2]; // exposed tensor-parallel traffic forward, backward
-    double reduce_B, gather_B;     // data-parallel bytes of a hop
+    double reduce_B, gather_B;       // data-parallel bytes of a hop
     double reduce_latency_s, gather_latency_s;
-    uint32_t pieces;               // of the overlapped collectives
+    uint32_t pieces; // of the overlapped collectives
     uint32_t pad;
 };
 
 struct step_stage {
     double optimizer_s;
-    uint32_t first_ring, n_rings;  // into rings: flows of its data-parallel rings
+    uint32_t first_ring, n_rings; // into rings: flows of its data-parallel rings
     uint32_t n_actors;
     uint32_t pad;
 };

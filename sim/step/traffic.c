@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "collective.h"
+#include "ids.h"
 #include "mem.h"
 
 uint32_t step_flow_tp(const struct step_traffic *traffic, uint32_t actor)
@@ -56,8 +57,7 @@ static enum sand_rc set_capacities(struct step_traffic *traffic)
     const struct sand_fabric *fabric = traffic->question->fabric;
     const struct sand_node_type *type = traffic->question->cluster->node_type;
     const double usable[3] = {type->scaleup_link != NULL ? type->scaleup_link->usable : 1.0,
-                              type->nic->usable,
-                              traffic->question->cluster->fabric.link->usable};
+                              type->nic->usable, traffic->question->cluster->fabric.link->usable};
     traffic->capacity_Bps = sand_calloc(fabric->n_links, sizeof *traffic->capacity_Bps);
     traffic->keep = sand_calloc(fabric->n_links, 1);
     if (traffic->capacity_Bps == NULL || traffic->keep == NULL)
@@ -81,15 +81,13 @@ static int rails_are_equal(const struct step_traffic *traffic)
     const struct sand_step_question *q = traffic->question;
     const struct sand_fabric *fabric = q->fabric;
     if (q->folding == SAND_NO_FOLD || fabric->spreading != SAND_SPREAD_EVEN ||
-        q->job->split.tp > fabric->gpus_per_node ||
-        fabric->gpus_per_node % q->job->split.tp != 0 ||
+        q->job->split.tp > fabric->gpus_per_node || fabric->gpus_per_node % q->job->split.tp != 0 ||
         fabric->gpus_per_node % fabric->nics_per_node != 0 ||
         q->job->split.tp % nic_share(traffic) != 0 ||
         fabric->endpoints_per_leaf % fabric->nics_per_node != 0)
         return 0;
     for (uint32_t i = 0; i < q->job->n_nodes; i++) {
         const uint32_t nic = q->nodes[i] * fabric->nics_per_node;
-        const uint32_t gpu = q->nodes[i] * fabric->gpus_per_node;
         for (uint32_t k = 0; k < fabric->nics_per_node; k++)
             if (fabric->links[fabric->first[SAND_LINK_NIC_UP] + nic + k].speed !=
                     fabric->links[fabric->first[SAND_LINK_NIC_UP] + nic].speed ||
@@ -103,7 +101,6 @@ static int rails_are_equal(const struct step_traffic *traffic)
                                      fabric->links[in].speed != fabric->links[in - g].speed))
                 return 0;
         }
-        (void)gpu;
     }
     return 1;
 }
@@ -189,8 +186,8 @@ static enum sand_rc add_sends(struct step_traffic *traffic, uint32_t actor, uint
         begin_flow(traffic, flow, previous ? STEP_FLOW_PREVIOUS : STEP_FLOW_NEXT,
                    actor % traffic->pp, actor, peer);
         if (peer != SAND_NONE)
-            SAND_TRY(add_edge(traffic, flow, place_of(traffic, actor, t),
-                              place_of(traffic, peer, t)));
+            SAND_TRY(
+                add_edge(traffic, flow, place_of(traffic, actor, t), place_of(traffic, peer, t)));
     }
     return SAND_OK;
 }

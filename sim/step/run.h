@@ -1,0 +1,97 @@
+// State of a running step. Internal to sim/step.
+// SPDX-License-Identifier: GPL-2.0-or-later
+#ifndef SAND_SIM_STEP_RUN_H
+#define SAND_SIM_STEP_RUN_H
+
+#include <stdint.h>
+
+#include "agenda.h"
+#include "bridge.h"
+#include "diag.h"
+#include "stepproblem.h"
+
+// The agenda's tick: a picosecond. SimGrid's clock is a double whose events are merged within a
+// grain, see the bridge's table of keys.
+#define STEP_TICKS_PER_S 1e12
+#define STEP_CLOCK_GRAIN_S 1e-9
+
+enum run_state {
+    RUN_WORKING,
+    RUN_WAIT_INPUT,
+    RUN_WAIT_GATHER,
+    RUN_WAIT_REDUCE,
+    RUN_OPTIMIZER,
+    RUN_WAIT_LAST_GATHER,
+    RUN_DONE
+};
+
+struct run_actor {
+    enum run_state state;
+    uint32_t pc, piece; // operation, and piece of it
+    int64_t ready;      // since when it stands still
+    int64_t tp_begun, end;
+    double compute_s, recompute_s, tp_s, pp_s, dp_s, bubble_s;
+};
+
+enum run_purpose { RUN_TP, RUN_SEND, RUN_REDUCE, RUN_GATHER };
+
+struct run_message {
+    double bytes, latency_s;
+    enum run_purpose purpose;
+    uint32_t subject; // actor, input or collective
+    uint32_t next;
+};
+
+struct run_flow {
+    uint32_t head, tail; // queue of messages, the first in progress
+    int busy;
+    int64_t begun;
+};
+
+// What an operation waits for: one entry per actor, direction, chunk and micro-batch.
+struct run_input {
+    int64_t sent;
+    uint32_t from, to;
+    uint32_t pending;
+    uint32_t arrived;
+};
+
+struct run_collective {
+    uint32_t stage, joined, pending, done;
+    double bytes, latency_s;
+    int64_t joined_at;
+};
+
+struct run_stage {
+    uint32_t first_collective; // in reduces and gathers
+    uint32_t n_reduces, n_gathers, reduces_left, gathers_left, gather_joined;
+    int64_t last_joined;
+};
+
+struct step_run {
+    const struct sand_step_problem *problem;
+    struct sand_diag *diag;
+    struct sand_bridge *bridge;
+    struct sand_agenda agenda;
+    int64_t now;
+    size_t ops_per_stage;
+    struct run_actor *actors;
+    struct run_flow *flows;
+    struct run_message *messages;
+    size_t message_capacity;
+    uint32_t n_messages, free_message;
+    struct run_input *inputs;
+    struct run_stage *stages;
+    struct run_collective *reduces, *gathers;
+    uint32_t *first_piece; // per chunk: its first collective within the stage
+    uint32_t n_collectives;
+    uint32_t *flow_of_handle;
+    struct sand_flow_end *ends;
+    uint32_t n_live, n_done;
+    uint64_t n_events;
+};
+
+// Plays the step to its end on a new engine. Needs step_run_open (solve.c) first.
+enum sand_rc step_run_pump(struct step_run *run, struct sand_diag *diag);
+
+#endif
