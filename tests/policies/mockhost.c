@@ -1,0 +1,184 @@
+// A host in miniature for policies under test.
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "mockhost.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "units.h"
+
+static struct mock_host *mock_of(const struct sandtable_host *host)
+{
+    return host->impl;
+}
+
+static int64_t mock_now(const struct sandtable_host *host)
+{
+    return mock_of(host)->now_ns;
+}
+
+static double mock_param(const struct sandtable_host *host, const char *name)
+{
+    return sand_policy_param(mock_of(host)->policy, name);
+}
+
+static int mock_fail(const struct sandtable_host *host, const char *message)
+{
+    struct mock_host *mock = mock_of(host);
+    mock->n_failures++;
+    snprintf(mock->message, sizeof mock->message, "%s", message);
+    return -1;
+}
+
+static size_t mock_nodes(const struct sandtable_host *host, const struct sandtable_node **out)
+{
+    *out = mock_of(host)->nodes;
+    return mock_of(host)->n_nodes;
+}
+
+static size_t mock_jobs(const struct sandtable_host *host, const struct sandtable_job **out)
+{
+    *out = mock_of(host)->jobs;
+    return mock_of(host)->n_jobs;
+}
+
+static size_t mock_queue(const struct sandtable_host *host, const uint32_t **out)
+{
+    *out = mock_of(host)->queue;
+    return mock_of(host)->n_queue;
+}
+
+static size_t queue_place(const struct mock_host *mock, uint32_t job)
+{
+    size_t i = 0;
+    while (i < mock->n_queue && mock->queue[i] != job)
+        i++;
+    return i;
+}
+
+static size_t free_nodes(const struct mock_host *mock)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < mock->n_nodes; i++)
+        n += mock->nodes[i].job == SANDTABLE_NONE;
+    return n;
+}
+
+static void allocate(struct mock_host *mock, uint32_t job)
+{
+    uint32_t left = mock->jobs[job].n_nodes;
+    mock->first_node[job] = SANDTABLE_NONE;
+    for (uint32_t i = 0; i < mock->n_nodes && left > 0; i++) {
+        if (mock->nodes[i].job != SANDTABLE_NONE)
+            continue;
+        mock->nodes[i].job = job;
+        mock->nodes[i].state = SANDTABLE_NODE_ALLOCATED;
+        if (mock->first_node[job] == SANDTABLE_NONE)
+            mock->first_node[job] = i;
+        left--;
+    }
+}
+
+static int mock_start(const struct sandtable_host *host, uint32_t job)
+{
+    struct mock_host *mock = mock_of(host);
+    const size_t place = queue_place(mock, job);
+    if (place == mock->n_queue)
+        return mock_fail(host, "start: this job is not waiting");
+    if (free_nodes(mock) < mock->jobs[job].n_nodes)
+        return 1;
+    memmove(&mock->queue[place], &mock->queue[place + 1],
+            (mock->n_queue - place - 1) * sizeof mock->queue[0]);
+    mock->n_queue--;
+    allocate(mock, job);
+    mock->jobs[job].state = SANDTABLE_JOB_RUNNING;
+    mock->jobs[job].start_ns = mock->now_ns;
+    mock->start_s[job] = mock->now_ns / SAND_NS_PER_S;
+    mock->end_s[job] += mock->start_s[job];
+    return 0;
+}
+
+static int mock_wake_at(const struct sandtable_host *host, int64_t date_ns)
+{
+    return date_ns > mock_of(host)->now_ns ? 0 : mock_fail(host, "wake_at: not after now");
+}
+
+void mock_reset(struct mock_host *host, size_t n_nodes, const struct sand_policy *policy)
+{
+    memset(host, 0, sizeof *host);
+    host->policy = policy;
+    host->n_nodes = n_nodes;
+    for (uint32_t i = 0; i < n_nodes; i++)
+        host->nodes[i] = (struct sandtable_node){.node = i, .job = SANDTABLE_NONE};
+    host->table = (struct sandtable_host){.struct_size = sizeof host->table,
+                                          .impl = host,
+                                          .now_ns = mock_now,
+                                          .param = mock_param,
+                                          .fail = mock_fail,
+                                          .nodes = mock_nodes,
+                                          .jobs = mock_jobs,
+                                          .queue = mock_queue,
+                                          .start = mock_start,
+                                          .wake_at = mock_wake_at};
+}
+
+static void end_job(struct mock_host *host, uint32_t job)
+{
+    host->jobs[job].state = SANDTABLE_JOB_ENDED;
+    for (size_t i = 0; i < host->n_nodes; i++) {
+        if (host->nodes[i].job != job)
+            continue;
+        host->nodes[i].job = SANDTABLE_NONE;
+        host->nodes[i].state = SANDTABLE_NODE_IDLE;
+    }
+}
+
+// Ends first, then arrivals, as in the real host. Returns whether anything happened.
+static int apply_events(struct mock_host *host, int64_t now_s)
+{
+    int happened = 0;
+    for (uint32_t job = 0; job < host->n_jobs; job++) {
+        if (host->jobs[job].state == SANDTABLE_JOB_RUNNING && host->end_s[job] == now_s) {
+            end_job(host, job);
+            happened = 1;
+        }
+    }
+    for (uint32_t job = 0; job < host->n_jobs; job++) {
+        if (host->jobs[job].submit_ns == now_s * SAND_NS_PER_S) {
+            host->jobs[job].state = SANDTABLE_JOB_WAITING;
+            host->queue[host->n_queue++] = job;
+            happened = 1;
+        }
+    }
+    return happened;
+}
+
+static void add_jobs(struct mock_host *host, const struct mock_job *jobs, size_t n_jobs)
+{
+    host->n_jobs = n_jobs;
+    for (uint32_t i = 0; i < n_jobs; i++) {
+        host->jobs[i] = (struct sandtable_job){.job = i,
+                                               .n_nodes = jobs[i].n_nodes,
+                                               .submit_ns = jobs[i].submit_s * SAND_NS_PER_S,
+                                               .start_ns = -1,
+                                               .walltime_ns = -1,
+                                               .end_ns = -1};
+        host->end_s[i] = jobs[i].run_s;
+        host->start_s[i] = -1;
+    }
+}
+
+int mock_run(struct mock_host *host, const struct mock_job *jobs, size_t n_jobs, int64_t horizon_s)
+{
+    const struct sandtable_schedule *schedule = host->policy->table.schedule;
+    void *self = NULL;
+    add_jobs(host, jobs, n_jobs);
+    int rc = schedule->create(&host->table, &self);
+    for (int64_t now_s = 0; rc == 0 && now_s <= horizon_s; now_s++) {
+        host->now_ns = now_s * SAND_NS_PER_S;
+        if (apply_events(host, now_s))
+            rc = schedule->decide(self);
+    }
+    schedule->destroy(self);
+    return rc;
+}

@@ -1,0 +1,39 @@
+// A host in miniature for policies under test: whole seconds, first-fit nodes, recorded durations.
+// SPDX-License-Identifier: GPL-2.0-or-later
+#ifndef SAND_TESTS_POLICIES_MOCKHOST_H
+#define SAND_TESTS_POLICIES_MOCKHOST_H
+
+#include "policyhost.h"
+
+enum { MOCK_NODES = 16, MOCK_JOBS = 64 };
+
+struct mock_job {
+    uint32_t n_nodes;
+    int64_t submit_s, run_s;
+};
+
+// Zeroed by mock_reset(). `start_s` and `first_node` are what the schedule decided.
+struct mock_host {
+    struct sandtable_host table;
+    const struct sand_policy *policy; // whose parameters are asked for
+    int64_t now_ns;
+    struct sandtable_node nodes[MOCK_NODES];
+    size_t n_nodes;
+    struct sandtable_job jobs[MOCK_JOBS];
+    int64_t end_s[MOCK_JOBS];
+    int64_t start_s[MOCK_JOBS];
+    uint32_t first_node[MOCK_JOBS];
+    size_t n_jobs;
+    uint32_t queue[MOCK_JOBS];
+    size_t n_queue;
+    size_t n_failures;
+    char message[256]; // of the last failure
+};
+
+void mock_reset(struct mock_host *host, size_t n_nodes, const struct sand_policy *policy);
+
+// Runs the jobs (in submit order) under a schedule policy until `horizon_s`. Returns what the
+// policy's last call returned; stops at the first that is not 0.
+int mock_run(struct mock_host *host, const struct mock_job *jobs, size_t n_jobs, int64_t horizon_s);
+
+#endif
