@@ -24,7 +24,8 @@ if(NOT SAND_PKG_hdf5_FOUND)
     pkg_check_modules(SAND_PKG_hdf5 REQUIRED IMPORTED_TARGET hdf5)
 endif()
 add_library(third_hdf5 INTERFACE)
-target_link_libraries(third_hdf5 INTERFACE PkgConfig::SAND_PKG_hdf5)
+find_library(SAND_HDF5_HL NAMES hdf5_hl hdf5_serial_hl HINTS ${SAND_PKG_hdf5_LIBRARY_DIRS} REQUIRED)
+target_link_libraries(third_hdf5 INTERFACE ${SAND_HDF5_HL} PkgConfig::SAND_PKG_hdf5)
 
 # Header-only, or part of the C library.
 foreach(name random123 uthash argp)

@@ -9,6 +9,9 @@
 #include "diag.h"
 #include "results.h"
 
+// Version of the layout of shards and results files. A reader refuses a greater one.
+#define SAND_RESULTS_FORMAT 1
+
 struct sand_meta {
     const char *name, *canonical, *digest, *program_version, *physics_version;
     const char *const *assumptions;
@@ -22,18 +25,25 @@ struct sand_meta {
 struct sand_shard;
 // Collects rows in memory; commit writes `path` (.part, fsync, rename) or nothing at all.
 enum sand_rc sand_shard_open(struct sand_shard **shard);
-enum sand_rc sand_shard_row(void *shard, enum sand_table table, const void *row); // a sink's function
+enum sand_rc sand_shard_row(void *shard, enum sand_table table,
+                            const void *row); // a sink's function
 enum sand_rc sand_shard_commit(struct sand_shard *shard, const char *path, struct sand_diag *diag);
 void sand_shard_close(struct sand_shard *shard);
+// SAND_OK if `path` is a whole shard of this format and of the present tables, so that a later run
+// may reuse it; else the code and the reason. Reads the descriptions, not the rows.
+enum sand_rc sand_shard_check(const char *path, struct sand_diag *diag);
 
-// ---- merged file ------------------------------------------------------------------------------------
-// Merges shards, in the order given, into `path`: a group per table, one dataset per column with
-// units and long_name, dimension scales, shuffle + deflate, no times: equal input, equal bytes.
+// ---- merged file
+// ------------------------------------------------------------------------------------ Merges
+// shards, in the order given, into `path`: a group per table, one dataset per column with units and
+// long_name, dimension scales, shuffle + deflate, no times: equal input, equal bytes. Streams:
+// holds at most a chunk of rows per table. O(rows).
 enum sand_rc sand_results_merge(const char *const *shards, size_t n_shards,
                                 const struct sand_meta *meta, const char *path,
                                 struct sand_diag *diag);
 
-// ---- reading ----------------------------------------------------------------------------------------
+// ---- reading
+// ----------------------------------------------------------------------------------------
 struct sand_results;
 // Opens a merged file; refuses what is no Sandtable results file, saying what it is.
 enum sand_rc sand_results_open(const char *path, struct sand_results **results,
@@ -41,7 +51,8 @@ enum sand_rc sand_results_open(const char *path, struct sand_results **results,
 void sand_results_close(struct sand_results *results);
 // Owned by results.
 const struct sand_meta *sand_results_meta(const struct sand_results *results);
-// Rows of a table as an array of its row struct, read on first use; owned by results.
+// Rows of a table as an array of its row struct, read on first use; owned by results. *rows is
+// never NULL on success, also when *n_rows is 0.
 enum sand_rc sand_results_table(struct sand_results *results, enum sand_table table,
                                 const void **rows, size_t *n_rows, struct sand_diag *diag);
 
