@@ -73,7 +73,7 @@ static enum sand_rc check_readable(int fd, const char *path, size_t limit, size_
 static enum sand_rc read_open_file(int fd, const char *path, size_t limit, char **data,
                                    size_t *size, struct sand_diag *diag)
 {
-    size_t room;
+    size_t room = 0;
     SAND_TRY(check_readable(fd, path, limit, &room, diag));
     char *text = sand_calloc(room + 1, 1);
     if (!text)
@@ -118,12 +118,12 @@ static int write_fully(int fd, const char *data, size_t size)
     return 0;
 }
 
-static int write_file(const char *path, const void *data, size_t size)
+static int write_file(const char *path, int flags, const void *data, size_t size)
 {
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | flags, 0666);
     if (fd < 0)
         return -1;
-    int failed = write_fully(fd, data, size);
+    int failed = write_fully(fd, data, size) != 0 || (flags & O_APPEND && fsync(fd) != 0) ? -1 : 0;
     int error_number = errno;
     if (close(fd) != 0 && !failed) {
         failed = -1;
@@ -141,7 +141,7 @@ enum sand_rc sand_file_write(const char *path, const void *data, size_t size,
     enum sand_rc rc = SAND_OK;
     if (!part) {
         rc = sand_fail(diag, SAND_ERR_NOMEM, "%s: out of memory", path);
-    } else if (write_file(part, data, size) != 0) {
+    } else if (write_file(part, O_TRUNC, data, size) != 0) {
         rc = fail_errno(diag, path, "write");
         unlink(part);
     } else {

@@ -20,6 +20,11 @@ enum sand_rc sand_file_write(const char *path, const void *data, size_t size,
 // The last step of sand_file_write for a writer of its own: fsync `part`, rename to `path`.
 enum sand_rc sand_file_commit(const char *part, const char *path, struct sand_diag *diag);
 
+// Appends to `path` (made if missing) and fsyncs. A crash may leave the tail of a line: the reader
+// must not take a last line without a newline for whole.
+enum sand_rc sand_file_append(const char *path, const void *data, size_t size,
+                              struct sand_diag *diag);
+
 // Makes the directory and its parents. Existing is fine.
 enum sand_rc sand_dir_make(const char *path, struct sand_diag *diag);
 

@@ -50,6 +50,16 @@ Test(filegate, writes_and_reads_back)
     cr_assert_neq(access(part, F_OK), 0);
 }
 
+Test(filegate, appends_and_reports_a_full_disk)
+{
+    cr_assert_eq(sand_file_append(path, "one\n", 4, NULL), SAND_OK);
+    cr_assert_eq(sand_file_append(path, "two\n", 4, NULL), SAND_OK);
+    assert_content("one\ntwo\n");
+    sand_file_fail_at(1, ENOSPC);
+    cr_assert_eq(sand_file_append(path, "three\n", 6, NULL), SAND_ERR_IO);
+    assert_content("one\ntwo\n");
+}
+
 // Every write and rename in turn fails: an error, the old file as it was, and no .part.
 Test(filegate, failure_leaves_the_old_file)
 {
