@@ -151,6 +151,14 @@ enum sand_rc sand_file_write(const char *path, const void *data, size_t size,
     return rc;
 }
 
+enum sand_rc sand_file_append(const char *path, const void *data, size_t size,
+                              struct sand_diag *diag)
+{
+    if (write_file(path, O_APPEND, data, size) != 0)
+        return fail_errno(diag, path, "append to");
+    return SAND_OK;
+}
+
 // ---- commit
 // ---------------------------------------------------------------------------------------
 
