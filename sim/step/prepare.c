@@ -89,7 +89,8 @@ static void set_compute(const struct setting *set, uint32_t stage, uint32_t inde
 // ---- data-parallel traffic
 // ------------------------------------------------------------------------
 
-static double chunk_params(const struct setting *set, uint32_t stage, uint32_t index)
+// Matrices of a chunk on one GPU.
+static double chunk_matrices(const struct setting *set, uint32_t stage, uint32_t index)
 {
     const struct sand_transformer *model = set->q->job->model;
     const int first = stage == 0 && index == 0;
@@ -103,6 +104,19 @@ static double chunk_params(const struct setting *set, uint32_t stage, uint32_t i
         params += model->tied_embeddings ? sand_model_embedding_params(model)
                                          : sand_model_output_params(model);
     return params / set->split->tp;
+}
+
+// The stage's parameters on one GPU, what is replicated over tensor parallelism included, shared
+// out over its chunks.
+static double chunk_params(const struct setting *set, uint32_t stage, uint32_t index)
+{
+    double matrices = 0;
+    for (uint32_t c = 0; c < set->split->virtual_stages; c++)
+        matrices += chunk_matrices(set, stage, c);
+    if (matrices <= 0)
+        return 0;
+    return sand_split_gpu_params(set->q->job->model, set->split, stage) *
+           chunk_matrices(set, stage, index) / matrices;
 }
 
 // A collective of `bytes` over dp ranks in `pieces`, over `channels` rotated rings.

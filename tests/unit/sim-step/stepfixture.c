@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "stepfixture.h"
+
+#include <criterion/criterion.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static uint32_t or_else(uint32_t value, uint32_t otherwise)
+{
+    return value != 0 ? value : otherwise;
+}
+
+static void set_hardware(struct step_fixture *f, const struct step_case *what)
+{
+    // Round figures near an H100's; a test's arithmetic is easier to follow with them.
+    f->gpu = (struct sand_gpu_type){.id = "gpu",
+                                    .peak_bf16_flops = 1000e12,
+                                    .peak_fp16_flops = 1000e12,
+                                    .hbm_B = 80e9,
+                                    .hbm_Bps = 3e12,
+                                    .gemm_bf16_flops = 700e12,
+                                    .attention_flops = 400e12,
+                                    .hbm_usable = 0.9,
+                                    .gemm_tile_m = 128,
+                                    .gemm_tile_n = 256,
+                                    .n_sm = 132};
+    f->scaleup = (struct sand_link_type){.id = "scaleup",
+                                         .rate_Bps = 450e9,
+                                         .usable = 0.5,
+                                         .base_latency_s = 8e-6,
+                                         .step_latency_s = 3e-6,
+                                         .p2p_latency_s = 5e-6};
+    f->nic = (struct sand_link_type){.id = "nic",
+                                     .rate_Bps = 50e9,
+                                     .usable = 0.7,
+                                     .base_latency_s = 8e-6,
+                                     .step_latency_s = 14e-6,
+                                     .p2p_latency_s = 15e-6};
+    f->trunk = f->nic;
+    f->trunk.id = "trunk";
+    f->host = (struct sand_link_type){.id = "host", .rate_Bps = 64e9, .usable = 0.8};
+    f->node = (struct sand_node_type){.id = "node",
+                                      .gpu = &f->gpu,
+                                      .n_gpus = or_else(what->gpus_per_node, 8),
+                                      .scaleup = SAND_SCALEUP_NVSWITCH,
+                                      .scaleup_link = &f->scaleup,
+                                      .n_nics = or_else(what->nics_per_node, 8),
+                                      .nic = &f->nic,
+                                      .host_link = &f->host,
+                                      .n_storage_nics = 1,
+                                      .storage_nic_Bps = 25e9};
+    f->kernels = (struct sand_kernel_costs){.id = "kernels",
+                                            .gemm_overhead_s = 7e-6,
+                                            .gemm_quantisation = 0.87,
+                                            .gemm_misaligned = 0.46,
+                                            .attention_half_seq = 450,
+                                            .attention_bwd_ratio = 2.5,
+                                            .attention_head64 = 0.87,
+                                            .unfused_rate = 0.6,
+                                            .unfused_score_B = 30,
+                                            .norm_B = 56,
+                                            .activation_B = 6,
+                                            .qkv_B = 20,
+                                            .logit_B = 17,
+                                            .optimizer_B = 24};
+    f->software = (struct sand_software){
+        .id = "software", .tp_exposed = 0.4, .layer_overhead_s = 1e-4, .step_overhead_s = 0.05};
+}
+
+static void set_job(struct step_fixture *f, const struct step_case *what)
+{
+    const uint32_t pp = or_else(what->pp, 1), v = or_else(what->virtual_stages, 1);
+    f->model = (struct sand_transformer){.id = "model",
+                                         .n_layers = 2 * pp * v,
+                                         .hidden = 4096,
+                                         .n_heads = 32,
+                                         .n_kv_heads = 16,
+                                         .head_dim = 128,
+                                         .ffn_hidden = 14336,
+                                         .vocab = 32000,
+                                         .gated_ffn = 1};
+    f->job = (struct sand_job_spec){.id = "job",
+                                    .kind = SAND_JOB_TRAIN,
+                                    .n_nodes = what->n_nodes,
+                                    .model = &f->model,
+                                    .software = &f->software};
+    f->job.split = (struct sand_split){.tp = or_else(what->tp, 1),
+                                       .pp = pp,
+                                       .dp = or_else(what->dp, 1),
+                                       .virtual_stages = v,
+                                       .micro_batch = 1,
+                                       .sequence = 4096,
+                                       .sequence_parallel = 1,
+                                       .distributed_optimizer = !what->no_sharding,
+                                       .overlap_grad_reduce = !what->no_overlap,
+                                       .overlap_param_gather = !what->no_overlap,
+                                       .buckets = 4,
+                                       .recompute = what->full_recompute ? SAND_RECOMPUTE_FULL
+                                                                         : SAND_RECOMPUTE_NONE,
+                                       .precision = SAND_BF16,
+                                       .grad_B = 4};
+    f->job.split.global_batch = f->job.split.dp * or_else(what->micro_batches, 2 * pp);
+}
+
+void fixture_init(struct step_fixture *f, const struct step_case *what)
+{
+    set_hardware(f, what);
+    set_job(f, what);
+    struct sand_diag diag = {0};
+    f->cluster = (struct sand_cluster){.name = "cluster",
+                                       .node_type = &f->node,
+                                       .n_nodes = what->n_nodes + 8,
+                                       .nodes_per_rack = 2,
+                                       .racks_per_row = 8,
+                                       .rows_per_hall = 4,
+                                       .pue = 1.2};
+    struct sand_fabric_spec *spec = &f->cluster.fabric;
+    *spec = (struct sand_fabric_spec){
+        .n_tiers = or_else(what->tiers, 2),
+        .endpoints_per_leaf = or_else(what->nodes_per_leaf, 2) * f->node.n_nics,
+        .leaf_oversubscription = what->leaf_oversubscription > 0 ? what->leaf_oversubscription : 1,
+        .leaves_per_pod = or_else(what->leaves_per_pod, 4),
+        .pod_oversubscription = what->pod_oversubscription > 0 ? what->pod_oversubscription : 1,
+        .spines = what->is_static ? 4 : 1,
+        .cores = what->tiers == 3 ? 1 : 0,
+        .spreading = what->is_static ? SAND_SPREAD_STATIC : SAND_SPREAD_EVEN,
+        .link = &f->trunk};
+    const enum sand_rc rc = sand_fabric_build(&f->cluster, &f->fabric, &diag);
+    sand_diag_print(&diag, stderr);
+    cr_assert_eq(rc, SAND_OK);
+    for (uint32_t i = 0; i < what->n_nodes; i++)
+        f->nodes[i] = i;
+    for (uint32_t i = 0; i < f->cluster.n_nodes * f->node.n_gpus; i++)
+        f->gpu_speed[i] = 1;
+    f->question = (struct sand_step_question){.cluster = &f->cluster,
+                                              .kernels = &f->kernels,
+                                              .fabric = f->fabric,
+                                              .job = &f->job,
+                                              .nodes = f->nodes,
+                                              .gpu_speed = f->gpu_speed};
+    sand_diag_clear(&diag);
+}
+
+void fixture_free(struct step_fixture *f)
+{
+    sand_fabric_free(f->fabric);
+}
+
+static void solve_and_send(const struct sand_step_question *question, int out)
+{
+    struct sand_diag diag = {0};
+    struct sand_step_problem *problem = NULL;
+    struct sand_step_profile profile = {0};
+    enum sand_rc rc = sand_step_prepare(question, &problem, &diag);
+    if (rc == SAND_OK)
+        rc = sand_step_solve(problem, &profile, &diag);
+    sand_diag_print(&diag, stderr);
+    if (rc == SAND_OK && write(out, &profile, sizeof profile) == (ssize_t)sizeof profile)
+        _exit(0);
+    _exit(1);
+}
+
+struct sand_step_profile fixture_solve(const struct sand_step_question *question)
+{
+    int ends[2];
+    cr_assert_eq(pipe(ends), 0);
+    const pid_t child = fork();
+    cr_assert_geq(child, 0);
+    if (child == 0)
+        solve_and_send(question, ends[1]);
+    close(ends[1]);
+    struct sand_step_profile profile = {0};
+    const ssize_t got = read(ends[0], &profile, sizeof profile);
+    close(ends[0]);
+    int status = 0;
+    waitpid(child, &status, 0);
+    cr_assert(WIFEXITED(status) && WEXITSTATUS(status) == 0 && got == (ssize_t)sizeof profile,
+              "the solving child failed");
+    return profile;
+}

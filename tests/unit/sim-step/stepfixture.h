@@ -1,0 +1,40 @@
+// A small cluster and job to ask about, and a solver that may be called more than once.
+// SPDX-License-Identifier: GPL-2.0-or-later
+#ifndef SAND_TESTS_STEPFIXTURE_H
+#define SAND_TESTS_STEPFIXTURE_H
+
+#include "step.h"
+
+struct step_fixture {
+    struct sand_gpu_type gpu;
+    struct sand_link_type scaleup, nic, trunk, host;
+    struct sand_node_type node;
+    struct sand_kernel_costs kernels;
+    struct sand_software software;
+    struct sand_transformer model;
+    struct sand_cluster cluster;
+    struct sand_job_spec job;
+    struct sand_fabric *fabric;
+    uint32_t nodes[4096];
+    float gpu_speed[4096 * 8];
+    struct sand_step_question question;
+};
+
+// A shape of job and fabric; zeros take the defaults of fixture_init.
+struct step_case {
+    uint32_t n_nodes, gpus_per_node, nics_per_node;
+    uint32_t tp, pp, dp, virtual_stages, micro_batches;
+    uint32_t tiers, nodes_per_leaf, leaves_per_pod;
+    double leaf_oversubscription, pod_oversubscription;
+    int is_static;
+    int no_overlap, no_sharding, full_recompute;
+};
+
+// Builds everything; the question asks for nodes 0.. in order, folded. Aborts the test on failure.
+void fixture_init(struct step_fixture *fixture, const struct step_case *what);
+void fixture_free(struct step_fixture *fixture);
+
+// Prepares and solves in a child process, so that a test may ask twice.
+struct sand_step_profile fixture_solve(const struct sand_step_question *question);
+
+#endif

@@ -1,0 +1,206 @@
+// A step against closed forms.
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <criterion/criterion.h>
+#include <math.h>
+
+#include "collective.h"
+#include "cost.h"
+#include "mem.h"
+#include "stepfixture.h"
+#include "train.h"
+
+static struct step_fixture f;
+
+// Compute only: no overheads, no latency, links too fast to matter.
+static void without_traffic(void)
+{
+    f.software.step_overhead_s = 0;
+    f.software.tp_exposed = 0;
+    f.nic.p2p_latency_s = f.nic.base_latency_s = f.nic.step_latency_s = 0;
+    for (uint32_t i = 0; i < f.fabric->n_links; i++)
+        f.fabric->links[i].capacity_Bps = 1e18;
+}
+
+static double head_pass_s(void)
+{
+    const struct sand_cost cost = {&f.gpu, &f.kernels, &f.software};
+    struct sand_layer_times times;
+    sand_cost_head(&cost, &f.model, &f.job.split, &times);
+    return times.forward_s + times.backward_s;
+}
+
+static double layer_pass_s(void)
+{
+    const struct sand_cost cost = {&f.gpu, &f.kernels, &f.software};
+    struct sand_layer_times times;
+    sand_cost_layer(&cost, &f.model, &f.job.split, &times);
+    return times.forward_s + times.backward_s + times.recompute_s;
+}
+
+// 1F1B: every stage but the slowest waits; with equal stages the bubble is (p - 1) passes
+// (Narayanan et al. 2021, section 2.2). The head makes the last stage slower, so it is left out
+// here.
+Test(step, bubble_of_1f1b)
+{
+    fixture_init(&f, &(struct step_case){.n_nodes = 4, .tp = 8, .pp = 4, .micro_batches = 8});
+    without_traffic();
+    const struct sand_step_profile p = fixture_solve(&f.question);
+    const double pass_s = 2 * layer_pass_s();
+    const double work_s = 8 * (pass_s + head_pass_s()) + p.optimizer_s;
+    cr_assert_float_eq(p.step_s, work_s + 3 * pass_s, 1e-6, "step %.9f, expected %.9f",
+                       p.step_s, work_s + 3 * pass_s);
+    fixture_free(&f);
+}
+
+// Interleaving divides the bubble by the number of model chunks (same source, section 2.2).
+Test(step, bubble_of_interleaved_1f1b)
+{
+    fixture_init(&f, &(struct step_case){
+                         .n_nodes = 4, .tp = 8, .pp = 4, .virtual_stages = 3, .micro_batches = 8});
+    without_traffic();
+    const struct sand_step_profile p = fixture_solve(&f.question);
+    const double pass_s = 2 * layer_pass_s(); // of one chunk
+    const double expected_s = 8 * (3 * pass_s + head_pass_s()) + p.optimizer_s + 3 * pass_s;
+    cr_assert_float_eq(p.step_s, expected_s, 0.05 * pass_s, "step %.9f, expected %.9f", p.step_s,
+                       expected_s);
+    fixture_free(&f);
+}
+
+// Without overlap the gradient all-reduce stands alone at the end: latency + 2 (n-1)/n bytes /
+// rate.
+Test(step, ring_all_reduce_time)
+{
+    fixture_init(
+        &f, &(struct step_case){.n_nodes = 8, .tp = 8, .dp = 8, .no_overlap = 1, .no_sharding = 1});
+    const struct sand_step_profile p = fixture_solve(&f.question);
+    const struct sand_collective c = {SAND_ALL_REDUCE, 8,
+                                      4 * sand_split_gpu_params(&f.model, &f.job.split, 0)};
+    const double expected_s = sand_collective_latency_s(&c, &f.scaleup, &f.nic, 14) +
+                              c.bytes * 2 * 7 / 8 / (f.nic.rate_Bps * f.nic.usable);
+    cr_assert_float_eq(p.exposed_dp_s, expected_s, 1e-8, "all-reduce %.12f, expected %.12f",
+                       p.exposed_dp_s, expected_s);
+    fixture_free(&f);
+}
+
+// The same over a 4:1 leaf: sixteen NICs of a leaf, eight hops of the ring up and eight down.
+Test(step, ring_all_reduce_over_a_tapered_leaf)
+{
+    fixture_init(&f, &(struct step_case){.n_nodes = 8,
+                                         .tp = 8,
+                                         .dp = 8,
+                                         .no_overlap = 1,
+                                         .no_sharding = 1,
+                                         .leaf_oversubscription = 4});
+    const struct sand_step_profile p = fixture_solve(&f.question);
+    const struct sand_collective c = {SAND_ALL_REDUCE, 8,
+                                      4 * sand_split_gpu_params(&f.model, &f.job.split, 0)};
+    // A leaf's uplinks carry 16/4 = 4 NICs' worth for the 8 rails that leave it.
+    const double expected_s = sand_collective_latency_s(&c, &f.scaleup, &f.nic, 14) +
+                              c.bytes * 2 * 7 / 8 / (f.nic.rate_Bps * f.nic.usable / 2);
+    cr_assert_float_eq(p.exposed_dp_s, expected_s, 1e-8, "all-reduce %.12f, expected %.12f",
+                       p.exposed_dp_s, expected_s);
+    fixture_free(&f);
+}
+
+// Overlap hides data-parallel traffic, it does not remove it.
+Test(step, overlap_is_between_free_and_exposed)
+{
+    struct step_case shape = {.n_nodes = 8, .tp = 8, .pp = 2, .dp = 4, .micro_batches = 8};
+    fixture_init(&f, &shape);
+    const struct sand_step_profile overlapped = fixture_solve(&f.question);
+    fixture_free(&f);
+    shape.no_overlap = 1;
+    fixture_init(&f, &shape);
+    const struct sand_step_profile exposed = fixture_solve(&f.question);
+    fixture_free(&f);
+    cr_assert_lt(overlapped.step_s, exposed.step_s);
+    cr_assert_gt(overlapped.exposed_dp_s, 0);
+    cr_assert_float_eq(overlapped.link_B[SAND_LINK_NIC_UP], exposed.link_B[SAND_LINK_NIC_UP], 1);
+}
+
+Test(step, mfu_and_hfu_follow_their_definitions)
+{
+    fixture_init(&f,
+                 &(struct step_case){.n_nodes = 8, .tp = 8, .pp = 2, .dp = 4, .full_recompute = 1});
+    const struct sand_step_profile p = fixture_solve(&f.question);
+    const double peak = 64 * 1000e12 * p.step_s;
+    cr_assert_float_eq(p.mfu, sand_model_flops(&f.model, &f.job.split) / peak, 1e-12);
+    cr_assert_float_eq(
+        p.hfu,
+        (sand_model_flops(&f.model, &f.job.split) + sand_recompute_flops(&f.model, &f.job.split)) /
+            peak,
+        1e-12);
+    cr_assert_gt(p.recompute_s, 0);
+    fixture_free(&f);
+}
+
+Test(step, more_bandwidth_never_slows)
+{
+    const struct step_case shape = {
+        .n_nodes = 8, .tp = 8, .pp = 2, .dp = 4, .leaf_oversubscription = 4};
+    double before_s = INFINITY;
+    for (double factor = 0.25; factor < 5; factor *= 2) {
+        fixture_init(&f, &shape);
+        for (uint32_t i = 0; i < f.fabric->n_links; i++)
+            f.fabric->links[i].capacity_Bps *= factor;
+        const double step_s = fixture_solve(&f.question).step_s;
+        cr_assert_leq(step_s, before_s);
+        before_s = step_s;
+        fixture_free(&f);
+    }
+}
+
+Test(step, impossible_split_is_refused)
+{
+    fixture_init(&f, &(struct step_case){.n_nodes = 8, .tp = 8, .pp = 2, .dp = 4});
+    f.job.split.dp = 5;
+    struct sand_diag diag = {0};
+    struct sand_step_problem *problem = NULL;
+    cr_assert_eq(sand_step_prepare(&f.question, &problem, &diag), SAND_ERR_INPUT);
+    cr_assert_gt(diag.n_errors, 0);
+    cr_assert_null(problem);
+    sand_diag_clear(&diag);
+    fixture_free(&f);
+}
+
+Test(step, packed_and_unpacked_is_the_same_problem)
+{
+    fixture_init(&f, &(struct step_case){
+                         .n_nodes = 16, .tp = 4, .pp = 4, .dp = 8, .leaf_oversubscription = 3});
+    struct sand_step_problem *problem = NULL, *again = NULL;
+    cr_assert_eq(sand_step_prepare(&f.question, &problem, NULL), SAND_OK);
+    void *bytes = NULL;
+    size_t size = 0;
+    cr_assert_eq(sand_step_pack(problem, &bytes, &size), SAND_OK);
+    cr_assert_eq(sand_step_unpack(bytes, size, &again), SAND_OK);
+    uint8_t a[32], b[32];
+    sand_step_digest(problem, a);
+    sand_step_digest(again, b);
+    cr_assert_arr_eq(a, b, 32);
+    struct sand_step_problem *none = NULL;
+    cr_assert_eq(sand_step_unpack(bytes, size - 1, &none), SAND_ERR_INTERNAL, "truncated");
+    cr_assert_eq(sand_step_unpack("x", 1, &none), SAND_ERR_INTERNAL, "foreign");
+    cr_assert_null(none);
+    sand_free(bytes);
+    sand_step_problem_free(problem);
+    sand_step_problem_free(again);
+    fixture_free(&f);
+}
+
+// Every allocation on the way may fail: an error comes back, nothing else.
+Test(step, out_of_memory, .timeout = 60)
+{
+    fixture_init(&f, &(struct step_case){.n_nodes = 4, .tp = 4, .pp = 2, .dp = 4});
+    enum sand_rc rc = SAND_ERR_NOMEM;
+    for (uint64_t k = 1; rc != SAND_OK; k++) {
+        struct sand_step_problem *problem = NULL;
+        sand_mem_fail_at(k);
+        rc = sand_step_prepare(&f.question, &problem, NULL);
+        sand_mem_fail_at(0);
+        cr_assert(rc == SAND_OK || rc == SAND_ERR_NOMEM, "allocation %lu: %s", (unsigned long)k,
+                  sand_rc_text(rc));
+        sand_step_problem_free(problem);
+        cr_assert_lt(k, 100000);
+    }
+    fixture_free(&f);
+}
