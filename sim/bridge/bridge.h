@@ -11,12 +11,13 @@
 
 #include <stddef.h>
 #include <stdint.h>
-
-#include "diag.h"
+#include <stdio.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+#include "diag.h" // C names; its own system headers are included above
 
 struct sand_bridge; // the engine
 
@@ -40,8 +41,9 @@ enum sand_rc sand_bridge_run(const struct sand_bridge_platform *platform, sand_p
 double sand_bridge_now_s(const struct sand_bridge *bridge);
 
 // Starts a flow of `bytes` (> 0, finite) over links[0..n) (indices; repeats count). *flow gets a
-// number that stays valid until the flow is reported ended or cancelled. SAND_ERR_INTERNAL when
-// all slots are taken.
+// number < max_flows that stays valid until the flow is reported ended or cancelled. A flow over a
+// link that is off fails at once: the next wait reports it. SAND_ERR_INTERNAL when all slots are
+// taken. O(n) on distinct links up to a few hundred, then O(n^2) inside SimGrid (tests/bench).
 enum sand_rc sand_bridge_flow_start(struct sand_bridge *bridge, const uint32_t *links, uint32_t n,
                                     double bytes, uint32_t *flow);
 
@@ -50,27 +52,28 @@ struct sand_flow_end {
     int failed; // 1: a link on its way was turned off
 };
 
-// Lets time pass until `seconds` are over or at least one flow has ended, whichever is first, and
-// writes every flow that has ended by then to ends[0..*n) in ascending flow number (room for
-// max_flows entries). seconds may be INFINITY if a flow is alive. With no flow and 0 seconds it
-// returns at once. Returns SAND_ERR_INTERNAL on an exception.
+// Lets time pass until `seconds` (>= 0) are over or at least one flow has ended, whichever is
+// first, and writes every flow that has ended by then to ends[0..*n) in ascending flow number (room
+// for max_flows entries). seconds may be INFINITY if a flow is alive. With no flow and 0 seconds it
+// returns at once. Ends that lie within a nanosecond are one instant. Returns SAND_ERR_INTERNAL on
+// an exception. O(ends) plus what SimGrid's solver needs, whatever the number of live flows.
 enum sand_rc sand_bridge_wait(struct sand_bridge *bridge, double seconds,
                               struct sand_flow_end *ends, uint32_t *n);
 
-// Ends a flow now; *remaining_B gets the bytes not yet delivered.
+// Ends a flow now, also one that has ended and is not reported yet; *remaining_B (may be NULL) gets
+// the bytes not yet delivered.
 enum sand_rc sand_bridge_flow_cancel(struct sand_bridge *bridge, uint32_t flow,
                                      double *remaining_B);
+// 0 for a number that is not in use.
 double sand_bridge_flow_remaining_B(const struct sand_bridge *bridge, uint32_t flow);
 
-// Changes a link's capacity (> 0). A running flow is slowed at once; it speeds up again only when
-// cancelled and started anew with its remaining bytes (SimGrid caps its rate for life), which this
-// call does by itself for every flow that crosses the link.
+// Changes a link's capacity (> 0, finite). Running flows slow down and speed up at once.
 enum sand_rc sand_bridge_link_set(struct sand_bridge *bridge, uint32_t link, double Bps);
 
-// Turns a link off (its flows fail, reported by the next wait) or on.
+// Turns a link off (its flows fail, reported by the next wait) or on. O(live flows).
 enum sand_rc sand_bridge_link_power(struct sand_bridge *bridge, uint32_t link, int on);
 
-// "3.32", the SimGrid this was built against, and the one in use.
+// The SimGrid in use, "3.32"; "3.32 (built against 3.31)" if that differs.
 const char *sand_bridge_simgrid_version(void);
 
 #ifdef __cplusplus
