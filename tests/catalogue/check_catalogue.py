@@ -1,0 +1,219 @@
+#!/usr/bin/env python3
+"""Checks the shipped XML data: provenance, names, references and physical plausibility.
+
+SPDX-License-Identifier: GPL-2.0-or-later
+Usage: check_catalogue.py DATA_DIRECTORY (the one that holds platforms/ and workloads/)
+"""
+import re
+import sys
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+NAMESPACE = "{urn:sandtable:1}"
+KINDS = ("gpu", "link", "node", "kernels", "software", "storage")
+DATE = re.compile(r"(19|20)\d\d(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?)?$")
+HEAD = ("id", "source", "date", "assumed")
+SCALES = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
+QUANTITY = re.compile(r"([0-9.]+)(([kMGTP]?)(B|B/s|bps|FLOPS|W))?$")
+
+
+def quantity(text):
+    """The SI value of a quantity as the catalogue writes it; bit rates in bytes per second."""
+    match = QUANTITY.match(text)
+    if not match:
+        raise ValueError(f'"{text}" is no quantity')
+    value = float(match[1]) * SCALES[match[3] or ""]
+    return value / 8 if match[4] == "bps" else value
+
+
+def tag(element):
+    """The element's name without our namespace; with a foreign one, as it is."""
+    name = element.tag
+    return name[len(NAMESPACE):] if name.startswith(NAMESPACE) else name
+
+
+class Checker:
+    """Collects every problem of a data directory."""
+
+    def __init__(self, data):
+        self.data = Path(data)
+        self.problems = []
+        self.entries = {}  # (kind, id) -> element
+
+    def say(self, path, text):
+        """Notes one problem."""
+        self.problems.append(f"{path.relative_to(self.data)}: {text}")
+
+    def read(self, path, kind):
+        """The root element of a file, or None."""
+        try:
+            root = ElementTree.parse(path).getroot()
+        except ElementTree.ParseError as error:
+            self.say(path, f"not well-formed: {error}")
+            return None
+        if root.tag != NAMESPACE + kind:
+            self.say(path, f"root element is {root.tag}, expected {NAMESPACE}{kind}")
+            return None
+        return root
+
+    def provenance(self, path, element, names):
+        """source, date, and assumed out of `names`."""
+        if len(element.get("source", "").split()) < 3:
+            self.say(path, "source is missing or says nothing")
+        if not DATE.match(element.get("date", "")):
+            self.say(path, f'date is "{element.get("date")}", not YYYY, YYYY-MM or YYYY-MM-DD')
+        assumed = element.get("assumed", "").split()
+        for name in assumed:
+            if name not in names or name in HEAD:
+                self.say(path, f'assumed names "{name}", which is no attribute here')
+        if len(set(assumed)) != len(assumed):
+            self.say(path, "assumed names an attribute twice")
+
+    def entry(self, path, kind):
+        """One catalogue file: a single element without children, named like the file."""
+        root = self.read(path, kind)
+        if root is None:
+            return
+        if root.get("id") != path.stem:
+            self.say(path, f'id is "{root.get("id")}", the file is {path.name}')
+        if len(root):
+            self.say(path, "a catalogue element has no children")
+        self.provenance(path, root, set(root.keys()))
+        self.entries[kind, path.stem] = (path, root)
+
+    def faults(self, path):
+        """A fault file: provenance on the root, classes with unique ids and a rate."""
+        root = self.read(path, "faults")
+        if root is None:
+            return
+        names = {name for fault in root for name in fault.keys()}
+        self.provenance(path, root, names)
+        ids = [fault.get("id") for fault in root]
+        if not ids or len(set(ids)) != len(ids):
+            self.say(path, "no fault classes, or two with one id")
+        for fault in root:
+            observed = all(fault.get(name) for name in ("count", "over", "nodes"))
+            if tag(fault) != "fault" or observed == bool(fault.get("rate")):
+                self.say(path, f'{fault.get("id")}: needs either a rate or count, over and nodes')
+        self.entries["faults", path.stem] = (path, root)
+
+    def cluster(self, path):
+        """A cluster file: its provenance stands in the comment at its head."""
+        root = self.read(path, "cluster")
+        if root is None:
+            return
+        if root.get("name") != path.stem:
+            self.say(path, f'name is "{root.get("name")}", the file is {path.name}')
+        comment = re.search(r"<!--(.*?)-->", path.read_text(encoding="utf-8"), re.S)
+        lines = dict(re.findall(r"^ *(Source|Date|Assumed): *(.+)$",
+                                comment[1] if comment else "", re.M))
+        names = {name for element in root.iter() for name in element.keys()}
+        self.provenance(path, {key.lower(): value for key, value in lines.items()}, names)
+        self.entries["cluster", path.stem] = (path, root)
+
+    def references(self):
+        """Every sandtable: reference names an entry that ships."""
+        for path, root in self.entries.values():
+            for element in root.iter():
+                for name, value in element.items():
+                    if not value.startswith("sandtable:"):
+                        continue
+                    kind, _, entry = value[len("sandtable:"):].partition("/")
+                    if (kind, entry) not in self.entries:
+                        self.say(path, f"{name} refers to {value}, which does not ship")
+
+    def of_kind(self, kind):
+        """(path, attribute reader) of every entry of a kind."""
+        for (entry_kind, _), (path, root) in sorted(self.entries.items(), key=lambda e: e[0]):
+            if entry_kind == kind:
+                yield path, root
+
+    def gpus(self):
+        """Sustained rates stay below the data-sheet peaks."""
+        for path, gpu in self.of_kind("gpu"):
+            for rate, peak in (("gemm_bf16", "peak_bf16"), ("gemm_fp8", "peak_fp8"),
+                               ("attention", "peak_bf16")):
+                if quantity(gpu.get(rate, "0")) > quantity(gpu.get(peak, "0")):
+                    self.say(path, f"{rate} is above {peak}")
+            if not 0 < quantity(gpu.get("memory_usable", "0")) <= 1:
+                self.say(path, "memory_usable is no fraction above 0")
+            if quantity(gpu.get("idle_power", "0")) >= quantity(gpu.get("tdp", "0")):
+                self.say(path, "idle_power is not below tdp")
+
+    def nodes(self):
+        """A server draws at least its GPUs and idles below its maximum."""
+        for path, node in self.of_kind("node"):
+            gpu = self.entries.get(("gpu", node.get("gpu", "").rpartition("/")[2]))
+            most = quantity(node.get("max_power", "0"))
+            if gpu and most < int(node.get("gpus")) * quantity(gpu[1].get("tdp", "0")):
+                self.say(path, "max_power is below the sum of its GPUs' tdp")
+            if quantity(node.get("idle_power", "0")) >= most:
+                self.say(path, "idle_power is not below max_power")
+
+    def models(self):
+        """The parameter count fits the size in the name within 8 %, as names are rounded."""
+        for path, model in self.of_kind("model"):
+            get = lambda name: int(model.get(name, "0"))
+            named = re.search(r"(?:^|-)(\d+(?:\.\d+)?)([bt])(?:-|$)", path.stem)
+            heads, kv_heads = get("heads"), get("kv_heads")
+            if not named or kv_heads < 1 or heads % kv_heads:
+                self.say(path, "no size in its name, or kv_heads do not divide heads")
+                continue
+            ffn = (3 if model.get("gated") == "yes" else 2) * get("ffn")
+            layer = get("hidden") * (2 * (heads + kv_heads) * get("head_dim") + ffn)
+            embeddings = (1 if model.get("tied") == "yes" else 2) * get("vocab") * get("hidden")
+            billions = (get("layers") * layer + embeddings) / 1e9
+            stated = float(named[1]) * (1000 if named[2] == "t" else 1)
+            if abs(billions / stated - 1) > 0.08:
+                self.say(path, f"has {billions:.2f}e9 parameters, its name says {stated}")
+
+    def llama3(self):
+        """The counts are those of the report: 18 classes, 419 unexpected, 47 planned."""
+        for stem, planned in (("llama3-2024", 0), ("llama3-2024-planned", 47)):
+            if ("faults", stem) not in self.entries:
+                continue
+            path, root = self.entries["faults", stem]
+            counts = {"yes": 0, "no": 0}
+            for fault in root:
+                counts[fault.get("planned", "no")] += int(fault.get("count", "0"))
+            if counts != {"yes": planned, "no": 419} or len(root) != 18 + (planned > 0):
+                self.say(path, f"{len(root)} classes with {counts}, the report has 18 and 419, 47")
+
+    def check(self):
+        """All of it; the list of problems."""
+        for kind in KINDS:
+            for path in sorted((self.data / "platforms/catalogue" / kind).glob("*")):
+                self.entry(path, kind)
+        for path in sorted((self.data / "platforms/catalogue").glob("*")):
+            if path.name not in KINDS:
+                self.say(path, "is no kind of the catalogue")
+        for path in sorted((self.data / "workloads/models").glob("*")):
+            self.entry(path, "model")
+        for path in sorted((self.data / "platforms/faults").glob("*")):
+            self.faults(path)
+        for path in sorted((self.data / "platforms/clusters").glob("*")):
+            self.cluster(path)
+        self.references()
+        self.gpus()
+        self.nodes()
+        self.models()
+        self.llama3()
+        return self.problems
+
+
+def main():
+    """Prints every problem; fails if there is one, or if a kind has no entries."""
+    checker = Checker(sys.argv[1])
+    problems = checker.check()
+    for problem in problems:
+        print(problem)
+    for kind in KINDS + ("model", "cluster", "faults"):
+        n = sum(1 for entry_kind, _ in checker.entries if entry_kind == kind)
+        print(f"{kind}: {n}")
+        if n == 0:
+            problems.append(kind)
+    sys.exit(1 if problems else 0)
+
+
+if __name__ == "__main__":
+    main()
