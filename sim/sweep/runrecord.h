@@ -30,7 +30,4 @@ enum sand_rc sand_run_record_write(const char *path, const struct sand_run_start
                                    const struct sand_oracle_counters *counters,
                                    struct sand_diag *diag);
 
-// `text` as a JSON string, quotes included; bytes that are no UTF-8 become U+FFFD (RFC 8259).
-void sand_json_string(FILE *out, const char *text);
-
 #endif
