@@ -112,8 +112,9 @@ Test(cost, gemm_never_beats_the_sustained_rate_nor_memory)
 
 Test(cost, additive_form_meets_a_measured_fp8_gemm)
 {
-    // DeepGEMM's README (2025-02-25): fp8 4096 x 32768 x 512 at 590 TFLOPS on H800, whose compute and
-    // memory are the H100's: 233 us. The larger of compute and traffic alone would be about 100 us.
+    // DeepGEMM's README (2025-02-25): fp8 4096 x 32768 x 512 at 590 TFLOPS on H800, whose compute
+    // and memory are the H100's: 233 us. The larger of compute and traffic alone would be about 100
+    // us.
     gpu = (struct sand_gpu_type){.hbm_Bps = 3.35e12,
                                  .hbm_usable = 0.9,
                                  .gemm_fp8_flops = 1500e12,
