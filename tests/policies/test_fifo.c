@@ -106,6 +106,22 @@ Test(fifo, the_example_plugin_decides_exactly_as_the_builtin)
     sand_policy_unbind(&example);
 }
 
+// The policy printed in docs/formats/policy.md: C (1 node) overtakes B, which has to wait for A.
+Test(fifo, the_policy_of_the_format_page_lets_small_jobs_overtake)
+{
+    const struct mock_job jobs[] = {{2, 0, 10}, {4, 0, 5}, {1, 1, 1}, {2, 3, 4}};
+    struct sand_policy policy;
+    struct mock_host host;
+    bind_fifo("schedule/all-that-fit", SAND_TEST_PLUGINS "/all_that_fit.so", &policy);
+    mock_reset(&host, 4, &policy);
+    cr_assert_eq(mock_run(&host, jobs, 4, 100), 0);
+    const int64_t expected[] = {0, 10, 1, 3};
+    for (size_t i = 0; i < 4; i++)
+        cr_assert_eq(host.start_s[i], expected[i], "job %zu starts at %ld s", i,
+                     (long)host.start_s[i]);
+    sand_policy_unbind(&policy);
+}
+
 Test(fifo, a_refused_call_ends_the_policy)
 {
     const struct mock_job job = {1, 0, 1};

@@ -191,7 +191,8 @@ struct sandtable_checkpoint_context {
 
 struct sandtable_checkpoint_plan {
     uint32_t save;     /* 0: no further saves */
-    double interval_s; /* useful time until the next save starts (at the next step boundary); > 0 */
+    double interval_s; /* useful time until the next save starts (at the next step boundary);
+                          finite, > 0 */
 };
 
 /* The shortest interval at which a save is durable before the next one begins: write_s for saves

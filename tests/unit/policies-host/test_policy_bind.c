@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "filegate.h"
 #include "mem.h"
 #include "policyhost.h"
 #include "policytable.h"
@@ -186,4 +187,31 @@ Test(policy_bind, survives_every_failed_allocation)
     const struct sand_choice_param good = given("interval", "1h"), bad = given("inter", "1h");
     survives_no_memory(choose("checkpoint/fixed", &good, 1), SAND_OK);
     survives_no_memory(choose("checkpoint/fixed", &bad, 1), SAND_ERR_INPUT);
+}
+
+// The reference page has a section for every built-in, with its parameters in their own words.
+Test(policy_bind, the_reference_page_matches_the_declarations)
+{
+    char *page, heading[128];
+    size_t size;
+    struct sand_policy policy;
+    cr_assert_eq(sand_file_read(SAND_SOURCE_DIR "/docs/policies.md", 1 << 20, &page, &size, NULL),
+                 SAND_OK);
+    for (size_t i = 0; sand_policy_builtin(i, &policy); i++) {
+        snprintf(heading, sizeof heading, "\n## %s\n", policy.type);
+        char *section = strstr(page, heading);
+        cr_assert_not_null(section, "no section for %s", policy.type);
+        char *end = strstr(section + strlen(heading), "\n## ");
+        cr_assert_not_null(end);
+        *end = '\0';
+        cr_assert(policy.n_params > 0 || strstr(section, "No parameters") ||
+                      strstr(section, "No\nparameters"),
+                  "%s", policy.type);
+        for (size_t k = 0; k < policy.n_params; k++) {
+            cr_assert(strstr(section, policy.params[k].name), "%s", policy.params[k].name);
+            cr_assert(strstr(section, policy.params[k].doc), "%s", policy.params[k].doc);
+        }
+        *end = '\n';
+    }
+    sand_free(page);
 }
