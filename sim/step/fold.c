@@ -43,7 +43,7 @@ static void colour_start(const struct step_traffic *traffic, const double *slown
     for (uint32_t f = 0; f < c->n_flows; f++)
         c->flow[f] = pair(traffic->flows[f].kind + 1, traffic->flows[f].stage);
     for (uint32_t l = 0; l < c->n_links; l++)
-        c->link[l] = mix_double(traffic->capacity_Bps[l]);
+        c->link[l] = mix_double(traffic->links[l].capacity_Bps);
 }
 
 // A link sees the flows on it, with how often each counts.
@@ -53,7 +53,7 @@ static void refine_links(const struct step_traffic *traffic, struct colours *c)
     for (size_t e = 0; e < traffic->n_edges; e++) {
         const struct step_edge *edge = &traffic->edges[e];
         for (uint32_t i = 0; i < edge->n_links; i++)
-            c->sum[edge->links[i]] += pair(c->flow[edge->flow], step_edge_weight(traffic, edge, i));
+            c->sum[edge->links[i]] += pair(c->flow[edge->flow], step_edge_weight(edge, i));
     }
     for (uint32_t l = 0; l < c->n_links; l++)
         c->link[l] = pair(c->link[l], c->sum[l]);
@@ -68,8 +68,8 @@ static void refine_flows(const struct step_traffic *traffic, struct colours *c)
         for (uint32_t e = flow->first_edge; e < flow->first_edge + flow->n_edges; e++) {
             const struct step_edge *edge = &traffic->edges[e];
             for (uint32_t i = 0; i < edge->n_links; i++)
-                if (traffic->keep[edge->links[i]])
-                    sum += pair(c->link[edge->links[i]], step_edge_weight(traffic, edge, i));
+                if (traffic->links[edge->links[i]].keep)
+                    sum += pair(c->link[edge->links[i]], step_edge_weight(edge, i));
         }
         if (flow->actor != SAND_NONE)
             sum = pair(sum, c->actor[flow->actor]);
@@ -206,7 +206,7 @@ static void mark_used(const struct step_traffic *traffic, uint8_t *flow_used, ui
         flow_used[f] = traffic->flows[f].n_edges > 0;
     for (size_t e = 0; e < traffic->n_edges; e++)
         for (uint32_t i = 0; i < traffic->edges[e].n_links; i++)
-            if (traffic->keep[traffic->edges[e].links[i]])
+            if (traffic->links[traffic->edges[e].links[i]].keep)
                 link_used[traffic->edges[e].links[i]] = 1;
 }
 
@@ -252,9 +252,8 @@ enum sand_rc step_classes_find(const struct step_traffic *traffic, const double 
                                struct step_classes *classes)
 {
     *classes = (struct step_classes){0};
-    struct colours c = {.n_actors = traffic->n_actors,
-                        .n_flows = traffic->n_flows,
-                        .n_links = traffic->question->fabric->n_links};
+    struct colours c = {
+        .n_actors = traffic->n_actors, .n_flows = traffic->n_flows, .n_links = traffic->n_links};
     const uint32_t most = c.n_links > c.n_actors ? c.n_links : c.n_actors;
     c.actor = sand_calloc(c.n_actors, sizeof *c.actor);
     c.flow = sand_calloc(c.n_flows, sizeof *c.flow);

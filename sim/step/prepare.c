@@ -325,7 +325,7 @@ static enum sand_rc set_link_use(const struct step_traffic *traffic,
                                  struct sand_step_problem *problem)
 {
     const struct sand_fabric *fabric = traffic->question->fabric;
-    double *link_B = sand_calloc(fabric->n_links, sizeof *link_B);
+    double *link_B = sand_calloc(traffic->n_links, sizeof *link_B);
     if (link_B == NULL)
         return SAND_ERR_NOMEM;
     struct step_header *h = &problem->header;
@@ -333,13 +333,14 @@ static enum sand_rc set_link_use(const struct step_traffic *traffic,
         const struct step_edge *edge = &traffic->edges[e];
         const double bytes = hop_bytes(problem, &traffic->flows[edge->flow]);
         for (uint32_t i = 0; i < edge->n_links; i++) {
-            const uint8_t link_class = fabric->links[edge->links[i]].link_class;
-            link_B[edge->links[i]] += bytes * step_edge_weight(traffic, edge, i);
+            const uint32_t fabric_link = traffic->links[edge->links[i]].fabric_link;
+            const uint8_t link_class = fabric->links[fabric_link].link_class;
+            link_B[edge->links[i]] += bytes * step_edge_weight(edge, i);
             h->link_B[link_class] += bytes * traffic->rails;
         }
     }
-    for (uint32_t l = 0; l < fabric->n_links; l++) {
-        const struct sand_fabric_link *link = &fabric->links[l];
+    for (uint32_t l = 0; l < traffic->n_links; l++) {
+        const struct sand_fabric_link *link = &fabric->links[traffic->links[l].fabric_link];
         const double busy_s = link_B[l] / (link->capacity_Bps * link->speed);
         if (busy_s > h->link_busy_s[link->link_class])
             h->link_busy_s[link->link_class] = busy_s;

@@ -50,8 +50,8 @@ static enum sand_rc collect_uses(struct reduction *r)
                 continue;
             SAND_TRY(
                 sand_grow((void **)&r->uses, &r->use_capacity, r->n_uses + 1, sizeof *r->uses));
-            r->uses[r->n_uses++] = (struct use){link, r->classes->flow[edge->flow],
-                                                step_edge_weight(r->traffic, edge, i)};
+            r->uses[r->n_uses++] =
+                (struct use){link, r->classes->flow[edge->flow], step_edge_weight(edge, i)};
         }
     }
     qsort(r->uses, r->n_uses, sizeof *r->uses, compare_uses);
@@ -86,7 +86,7 @@ static void index_links(struct reduction *r)
     for (uint32_t l = 0; l < r->classes->n_links; l++) {
         struct shared_link *link = &r->links[l];
         link->kept = 1;
-        link->capacity_Bps = r->traffic->capacity_Bps[r->classes->link_member[l]];
+        link->capacity_Bps = r->traffic->links[r->classes->link_member[l]].capacity_Bps;
         uint32_t divisor = 0;
         for (uint32_t i = 0; r->fold && i < link->n; i++)
             divisor = gcd(r->uses[link->first + i].weight, divisor);

@@ -3,8 +3,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "traffic.h"
 
-#include <string.h>
-
 #include "collective.h"
 #include "ids.h"
 #include "mem.h"
@@ -37,39 +35,6 @@ static uint32_t nic_share(const struct step_traffic *traffic)
     const uint32_t per_nic = fabric->gpus_per_node / fabric->nics_per_node;
     const uint32_t tp = traffic->question->job->split.tp;
     return per_nic < 1 ? 1 : per_nic < tp ? per_nic : tp;
-}
-
-uint32_t step_edge_weight(const struct step_traffic *traffic, const struct step_edge *edge,
-                          uint32_t i)
-{
-    if (traffic->rails == 1)
-        return 1;
-    const uint8_t link_class = traffic->question->fabric->links[edge->links[i]].link_class;
-    if (link_class == SAND_LINK_NIC_UP || link_class == SAND_LINK_NIC_DOWN)
-        return nic_share(traffic);
-    return is_private(link_class) ? 1 : traffic->rails;
-}
-
-// ---- capacities ---------------------------------------------------------------------------------
-
-static enum sand_rc set_capacities(struct step_traffic *traffic)
-{
-    const struct sand_fabric *fabric = traffic->question->fabric;
-    const struct sand_node_type *type = traffic->question->cluster->node_type;
-    const double usable[3] = {type->scaleup_link != NULL ? type->scaleup_link->usable : 1.0,
-                              type->nic->usable, traffic->question->cluster->fabric.link->usable};
-    traffic->capacity_Bps = sand_calloc(fabric->n_links, sizeof *traffic->capacity_Bps);
-    traffic->keep = sand_calloc(fabric->n_links, 1);
-    if (traffic->capacity_Bps == NULL || traffic->keep == NULL)
-        return SAND_ERR_NOMEM;
-    for (uint32_t i = 0; i < fabric->n_links; i++) {
-        const struct sand_fabric_link *link = &fabric->links[i];
-        const uint32_t kind = link->link_class <= SAND_LINK_SCALEUP_IN ? 0
-                              : link->link_class <= SAND_LINK_NIC_DOWN ? 1
-                                                                       : 2;
-        traffic->capacity_Bps[i] = link->capacity_Bps * link->speed * usable[kind];
-    }
-    return SAND_OK;
 }
 
 // ---- rail folding -------------------------------------------------------------------------------
@@ -131,6 +96,7 @@ static enum sand_rc add_edge(struct step_traffic *traffic, uint32_t flow, struct
     const uint32_t out = sand_fabric_scaleup_out(fabric, from.node, from.gpu);
     if (from.node == to.node && out != SAND_NONE) {
         edge->n_links = 2;
+        edge->end_weight = 1;
         edge->links[0] = out;
         edge->links[1] = sand_fabric_scaleup_in(fabric, to.node, to.gpu);
         return SAND_OK;
@@ -138,6 +104,8 @@ static enum sand_rc add_edge(struct step_traffic *traffic, uint32_t flow, struct
     const uint32_t source = sand_fabric_nic_of_gpu(fabric, from.node, from.gpu);
     const uint32_t target = sand_fabric_nic_of_gpu(fabric, to.node, to.gpu);
     edge->n_links = source == target ? 0 : sand_fabric_route(fabric, source, target, edge->links);
+    edge->end_weight = traffic->rails > 1 ? nic_share(traffic) : 1;
+    edge->weight = traffic->rails;
     return SAND_OK;
 }
 
@@ -241,6 +209,47 @@ static enum sand_rc add_all_edges(struct step_traffic *traffic)
     return SAND_OK;
 }
 
+// ---- links in use -------------------------------------------------------------------------------
+
+static double usable_Bps(const struct sand_step_question *q, const struct sand_fabric_link *link)
+{
+    const struct sand_node_type *type = q->cluster->node_type;
+    const struct sand_link_type *kind =
+        link->link_class <= SAND_LINK_SCALEUP_IN ? type->scaleup_link
+        : link->link_class <= SAND_LINK_NIC_DOWN ? type->nic
+                                                 : q->cluster->fabric.link;
+    return link->capacity_Bps * link->speed * kind->usable;
+}
+
+// Numbers the links that hops cross, in the fabric's order, and renumbers the hops.
+static enum sand_rc number_links(struct step_traffic *traffic)
+{
+    const struct sand_fabric *fabric = traffic->question->fabric;
+    uint32_t *number = sand_calloc(fabric->n_links, sizeof *number);
+    if (number == NULL)
+        return SAND_ERR_NOMEM;
+    for (size_t e = 0; e < traffic->n_edges; e++)
+        for (uint32_t i = 0; i < traffic->edges[e].n_links; i++)
+            number[traffic->edges[e].links[i]] = 1;
+    for (uint32_t l = 0; l < fabric->n_links; l++)
+        traffic->n_links += number[l];
+    traffic->links = sand_calloc(traffic->n_links, sizeof *traffic->links);
+    for (uint32_t l = 0, n = 0; traffic->links != NULL && l < fabric->n_links; l++) {
+        if (number[l] == 0)
+            continue;
+        traffic->links[n] =
+            (struct step_link){.fabric_link = l,
+                               .keep = 1,
+                               .capacity_Bps = usable_Bps(traffic->question, &fabric->links[l])};
+        number[l] = n++;
+    }
+    for (size_t e = 0; e < traffic->n_edges; e++)
+        for (uint32_t i = 0; i < traffic->edges[e].n_links; i++)
+            traffic->edges[e].links[i] = number[traffic->edges[e].links[i]];
+    sand_free(number);
+    return traffic->links == NULL ? SAND_ERR_NOMEM : SAND_OK;
+}
+
 // ---- links that can never bind ------------------------------------------------------------------
 
 // Adds, to every shared link, the capacity of each distinct NIC whose traffic crosses it. `end`
@@ -248,11 +257,9 @@ static enum sand_rc add_all_edges(struct step_traffic *traffic)
 // whether the NIC was counted already.
 static enum sand_rc sum_feeding_nics(const struct step_traffic *traffic, int end, double *sum_Bps)
 {
-    const uint32_t n_links = traffic->question->fabric->n_links;
-    uint32_t *stamp = sand_calloc(n_links, sizeof *stamp);
+    uint32_t *stamp = sand_calloc(traffic->n_links, sizeof *stamp);
     uint32_t *next = sand_calloc(traffic->n_edges + 1, sizeof *next);
-    uint32_t *head = sand_calloc(n_links, sizeof *head); // edge + 1 of each NIC's list
-    const double per_edge = (double)traffic->rails / (traffic->rails > 1 ? nic_share(traffic) : 1);
+    uint32_t *head = sand_calloc(traffic->n_links, sizeof *head); // edge + 1 of each NIC's list
     enum sand_rc rc = stamp == NULL || next == NULL || head == NULL ? SAND_ERR_NOMEM : SAND_OK;
     for (uint32_t e = 0; rc == SAND_OK && e < traffic->n_edges; e++) {
         const struct step_edge *edge = &traffic->edges[e];
@@ -262,14 +269,15 @@ static enum sand_rc sum_feeding_nics(const struct step_traffic *traffic, int end
         next[e] = head[nic];
         head[nic] = e + 1;
     }
-    for (uint32_t nic = 0; rc == SAND_OK && nic < n_links; nic++)
+    for (uint32_t nic = 0; rc == SAND_OK && nic < traffic->n_links; nic++)
         for (uint32_t e = head[nic]; e != 0; e = next[e - 1]) {
             const struct step_edge *edge = &traffic->edges[e - 1];
             for (uint32_t i = 1; i + 1 < edge->n_links; i++) {
                 if (stamp[edge->links[i]] == nic + 1)
                     continue;
                 stamp[edge->links[i]] = nic + 1;
-                sum_Bps[edge->links[i]] += traffic->capacity_Bps[nic] * per_edge;
+                sum_Bps[edge->links[i]] +=
+                    traffic->links[nic].capacity_Bps * edge->weight / edge->end_weight;
             }
         }
     sand_free(stamp);
@@ -281,21 +289,20 @@ static enum sand_rc sum_feeding_nics(const struct step_traffic *traffic, int end
 // A link whose feeding (or fed) NICs together cannot fill it never binds and is dropped: exact.
 static enum sand_rc find_binding_links(struct step_traffic *traffic)
 {
-    const uint32_t n_links = traffic->question->fabric->n_links;
-    memset(traffic->keep, 1, n_links);
     if (traffic->question->folding == SAND_NO_FOLD)
         return SAND_OK;
-    double *from_Bps = sand_calloc(n_links, sizeof *from_Bps);
-    double *to_Bps = sand_calloc(n_links, sizeof *to_Bps);
+    double *from_Bps = sand_calloc(traffic->n_links, sizeof *from_Bps);
+    double *to_Bps = sand_calloc(traffic->n_links, sizeof *to_Bps);
     enum sand_rc rc = from_Bps == NULL || to_Bps == NULL ? SAND_ERR_NOMEM : SAND_OK;
     if (rc == SAND_OK)
         rc = sum_feeding_nics(traffic, 0, from_Bps);
     if (rc == SAND_OK)
         rc = sum_feeding_nics(traffic, 1, to_Bps);
-    for (uint32_t i = 0; rc == SAND_OK && i < n_links; i++) {
-        const double most_Bps = from_Bps[i] < to_Bps[i] ? from_Bps[i] : to_Bps[i];
-        if (!is_private(traffic->question->fabric->links[i].link_class))
-            traffic->keep[i] = most_Bps > traffic->capacity_Bps[i];
+    for (uint32_t l = 0; rc == SAND_OK && l < traffic->n_links; l++) {
+        struct step_link *link = &traffic->links[l];
+        const double most_Bps = from_Bps[l] < to_Bps[l] ? from_Bps[l] : to_Bps[l];
+        if (!is_private(traffic->question->fabric->links[link->fabric_link].link_class))
+            link->keep = most_Bps > link->capacity_Bps;
     }
     sand_free(from_Bps);
     sand_free(to_Bps);
@@ -318,9 +325,9 @@ enum sand_rc step_traffic_build(const struct sand_step_question *question,
     traffic->n_flows =
         traffic->n_actors + (2 * traffic->n_actors + traffic->pp) * traffic->rails_simulated;
     traffic->flows = sand_calloc(traffic->n_flows, sizeof *traffic->flows);
-    enum sand_rc rc = traffic->flows == NULL ? SAND_ERR_NOMEM : set_capacities(traffic);
+    enum sand_rc rc = traffic->flows == NULL ? SAND_ERR_NOMEM : add_all_edges(traffic);
     if (rc == SAND_OK)
-        rc = add_all_edges(traffic);
+        rc = number_links(traffic);
     if (rc == SAND_OK)
         rc = find_binding_links(traffic);
     if (rc != SAND_OK) {
@@ -334,7 +341,6 @@ void step_traffic_free(struct step_traffic *traffic)
 {
     sand_free(traffic->flows);
     sand_free(traffic->edges);
-    sand_free(traffic->capacity_Bps);
-    sand_free(traffic->keep);
+    sand_free(traffic->links);
     *traffic = (struct step_traffic){0};
 }

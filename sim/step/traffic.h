@@ -10,11 +10,21 @@
 #include "step.h"
 
 // One hop of a flow: a route over the network, or from port to port inside a scale-up domain.
-// Stands for `rails` equal hops of the group's rails when rails are folded.
+// Stands for `rails` equal hops of the group's rails when rails are folded; then their counts add
+// up on the links they share.
 struct step_edge {
     uint32_t flow;
     uint32_t n_links;
-    uint32_t links[SAND_ROUTE_MAX];
+    uint32_t links[SAND_ROUTE_MAX]; // numbers of step_traffic's links
+    uint32_t end_weight, weight;    // how often the hop counts on its first and last link, and on
+                                    // those between
+};
+
+// A link that some hop crosses.
+struct step_link {
+    uint32_t fabric_link;
+    uint32_t keep;       // 1 if it may bind
+    double capacity_Bps; // usable, health included
 };
 
 enum step_flow_kind { STEP_FLOW_TP, STEP_FLOW_NEXT, STEP_FLOW_PREVIOUS, STEP_FLOW_RING };
@@ -36,8 +46,8 @@ struct step_traffic {
     uint32_t n_flows;
     struct step_edge *edges;
     size_t n_edges, edge_capacity;
-    double *capacity_Bps; // per fabric link: usable, health included
-    uint8_t *keep;        // per fabric link: 1 if it may bind
+    struct step_link *links; // in the fabric's order
+    uint32_t n_links;
 };
 
 // Lays out ranks, routes every hop, finds the links that can never bind (under SAND_FOLD).
@@ -51,8 +61,9 @@ uint32_t step_flow_tp(const struct step_traffic *traffic, uint32_t actor);
 uint32_t step_flow_send(const struct step_traffic *traffic, uint32_t actor, uint32_t previous);
 uint32_t step_flow_ring(const struct step_traffic *traffic, uint32_t stage);
 
-// How often one hop counts on a link: hops of folded rails add up on shared links only.
-uint32_t step_edge_weight(const struct step_traffic *traffic, const struct step_edge *edge,
-                          uint32_t i);
+static inline uint32_t step_edge_weight(const struct step_edge *edge, uint32_t i)
+{
+    return i == 0 || i + 1 == edge->n_links ? edge->end_weight : edge->weight;
+}
 
 #endif
