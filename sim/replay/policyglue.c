@@ -1,0 +1,297 @@
+// Asks the policies and checks every answer: a wrong one fails the run unit in the policy's name.
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "world.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "mem.h"
+#include "units.h"
+
+// Wakes in a row in which nothing but waking happens, and nothing is started, before the schedule
+// policy is said to be turning on the spot. A policy that polls once a minute reaches it after
+// 69 idle days.
+#ifdef SAND_HOSTILE
+enum { MAX_IDLE_WAKES = 1000 };
+#else
+enum { MAX_IDLE_WAKES = 100000 };
+#endif
+
+// ---- verdicts -----------------------------------------------------------------------------------
+
+enum sand_rc sand_glue_violation(const struct sand_glue *glue, const char *format, ...)
+{
+    char text[256];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    return sand_fail(glue->world->diag, SAND_ERR_PLUGIN, "policy \"%s\" at %.9g s: %s",
+                     glue->policy.type, sand_s_from_ns(glue->world->now_ns), text);
+}
+
+enum sand_rc sand_glue_verdict(struct sand_glue *glue, int returned, const char *call)
+{
+    struct sand_world *w = glue->world;
+    if (w->inner_rc != SAND_OK)
+        return w->inner_rc;
+    if (w->policy_failed)
+        return sand_glue_violation(glue, "%s", w->policy_message);
+    if (returned != 0)
+        return sand_glue_violation(glue, "%s() returned %d and gave no reason through host->fail",
+                                   call, returned);
+    return SAND_OK;
+}
+
+// ---- opening ------------------------------------------------------------------------------------
+
+// The create of whatever family; NULL pointers cannot be: the policy host has checked the table.
+static int call_create(struct sand_glue *glue)
+{
+    switch (glue->policy.family) {
+    case SAND_POLICY_SCHEDULE:
+        return glue->policy.table.schedule->create(&glue->host, &glue->self);
+    case SAND_POLICY_PLACE:
+        return glue->policy.table.place->create(&glue->host, &glue->self);
+    case SAND_POLICY_CHECKPOINT:
+        return glue->policy.table.checkpoint->create(&glue->host, &glue->self);
+    default:
+        return glue->policy.table.recover->create(&glue->host, &glue->self);
+    }
+}
+
+static void call_destroy(struct sand_glue *glue)
+{
+    switch (glue->policy.family) {
+    case SAND_POLICY_SCHEDULE:
+        glue->policy.table.schedule->destroy(glue->self);
+        return;
+    case SAND_POLICY_PLACE:
+        glue->policy.table.place->destroy(glue->self);
+        return;
+    case SAND_POLICY_CHECKPOINT:
+        glue->policy.table.checkpoint->destroy(glue->self);
+        return;
+    default:
+        glue->policy.table.recover->destroy(glue->self);
+    }
+}
+
+enum sand_rc sand_glue_open(struct sand_world *w, struct sand_glue *glue,
+                            enum sand_policy_family family, const struct sand_choice *choice,
+                            uint32_t entity)
+{
+    if (!choice->type)
+        return sand_fail(w->diag, SAND_ERR_INPUT,
+                         "experiment \"%s\": no %s policy is chosen; every experiment needs one",
+                         w->experiment->name, sand_policy_family_name(family));
+    SAND_TRY(sand_policy_bind(choice, family, &glue->policy, w->diag));
+    glue->bound = 1;
+    glue->world = w;
+    glue->entity = entity;
+    sand_glue_table(glue);
+    const int returned = call_create(glue);
+    glue->created = returned == 0;
+    return sand_glue_verdict(glue, returned, "create");
+}
+
+void sand_glue_close(struct sand_glue *glue)
+{
+    if (glue->created)
+        call_destroy(glue);
+    if (glue->bound)
+        sand_policy_unbind(&glue->policy);
+    *glue = (struct sand_glue){0};
+}
+
+// ---- schedule -----------------------------------------------------------------------------------
+
+enum sand_rc sand_glue_event(struct sand_world *w, enum sandtable_event_kind kind, uint32_t job,
+                             uint32_t node)
+{
+    w->something_happened = 1;
+    if (kind != SANDTABLE_EVENT_TIMER)
+        w->idle_wakes = 0;
+    if (!w->schedule.policy.table.schedule->on_event)
+        return SAND_OK;
+    void *events = w->events;
+    SAND_TRY(sand_grow(&events, &w->events_capacity, w->n_events + 1, sizeof *w->events));
+    w->events = events;
+    w->events[w->n_events++] = (struct sandtable_event){
+        .kind = (uint32_t)kind, .job = job, .node = node, .date_ns = w->now_ns};
+    return SAND_OK;
+}
+
+enum sand_rc sand_glue_deliver(struct sand_world *w)
+{
+    const struct sandtable_schedule *schedule = w->schedule.policy.table.schedule;
+    for (size_t i = 0; i < w->n_events; i++) {
+        const struct sandtable_event event = w->events[i];
+        SAND_TRY(sand_glue_verdict(&w->schedule, schedule->on_event(w->schedule.self, &event),
+                                   "on_event"));
+    }
+    w->n_events = 0;
+    return SAND_OK;
+}
+
+enum sand_rc sand_glue_decide(struct sand_world *w)
+{
+    SAND_TRY(sand_glue_deliver(w));
+    w->deciding = 1;
+    w->started_any = 0;
+    const int returned = w->schedule.policy.table.schedule->decide(w->schedule.self);
+    w->deciding = 0;
+    SAND_TRY(sand_glue_verdict(&w->schedule, returned, "decide"));
+    if (w->idle_wakes > MAX_IDLE_WAKES)
+        return sand_glue_violation(
+            &w->schedule, "asked to be woken %u times in a row and started nothing", w->idle_wakes);
+    return sand_glue_deliver(w); // the starts
+}
+
+// ---- place --------------------------------------------------------------------------------------
+
+static enum sand_rc check_placement(struct sand_world *w, const struct sand_world_job *j,
+                                    const uint32_t *nodes)
+{
+    w->stamps++;
+    for (uint32_t rank = 0; rank < j->spec->n_nodes; rank++) {
+        const uint32_t node = nodes[rank];
+        if (node >= w->cluster->n_nodes)
+            return sand_glue_violation(&w->place,
+                                       "gave job \"%s\" node %u; the cluster has nodes 0 to %u",
+                                       j->spec->id, node, w->cluster->n_nodes - 1);
+        if (w->node_views[node].state != SANDTABLE_NODE_IDLE)
+            return sand_glue_violation(&w->place,
+                                       "gave job \"%s\" node %u, which is not among the allowed",
+                                       j->spec->id, node);
+        if (w->stamp[node] == w->stamps)
+            return sand_glue_violation(&w->place, "gave job \"%s\" node %u twice", j->spec->id,
+                                       node);
+        w->stamp[node] = w->stamps;
+    }
+    return SAND_OK;
+}
+
+enum sand_rc sand_glue_place(struct sand_world *w, const struct sand_world_job *j, uint32_t *nodes,
+                             int *found)
+{
+    *found = 0;
+    if (j->spec->n_nodes > w->n_idle)
+        return SAND_OK;
+    sand_pool_refresh(w);
+    for (uint32_t rank = 0; rank < j->spec->n_nodes; rank++)
+        nodes[rank] = SAND_NONE; // what the policy leaves out must not pass for an answer
+    const struct sandtable_place_request request = {.job = j->index,
+                                                    .n_nodes = j->spec->n_nodes,
+                                                    .nodes = w->node_views,
+                                                    .n_all = w->cluster->n_nodes,
+                                                    .allowed = w->idle,
+                                                    .n_allowed = w->n_idle};
+    const int returned = w->place.policy.table.place->place(w->place.self, &request, nodes, found);
+    SAND_TRY(sand_glue_verdict(&w->place, returned, "place"));
+    return *found ? check_placement(w, j, nodes) : SAND_OK;
+}
+
+// ---- checkpoint ---------------------------------------------------------------------------------
+
+static struct sandtable_checkpoint_context checkpoint_context(const struct sand_world *w,
+                                                              const struct sand_world_job *j)
+{
+    const struct sand_checkpoint_spec *spec = &j->spec->checkpoint;
+    const double node_rate = sand_fault_node_rate(&w->experiment->faults);
+    const double stall_s = sand_save_stall_s(w, j);
+    const double restore_s = spec->restore_s >= 0 ? spec->restore_s : sand_save_alone_s(w, j, 1);
+    return (struct sandtable_checkpoint_context){
+        .job = j->index,
+        .step_s = sand_s_from_ns(j->step_ns),
+        .stall_s = stall_s,
+        .write_s =
+            spec->mode == SAND_SAVE_BLOCKING ? stall_s : stall_s + sand_save_alone_s(w, j, 0),
+        .restart_s = sand_fault_mean_restart_s(&w->experiment->faults) + restore_s,
+        .mtbf_s = node_rate > 0 ? 1.0 / (j->spec->n_nodes * node_rate) : INFINITY};
+}
+
+static enum sand_rc note_interval(struct sand_world *w, struct sand_world_job *j)
+{
+    j->plans++;
+    j->plans_s += j->plan.interval_s;
+    if (j->plan.interval_s == j->last_interval_s)
+        return SAND_OK;
+    j->last_interval_s = j->plan.interval_s;
+    return sand_emit_decision(w, j->checkpoint, "interval", j->index, SAND_NONE,
+                              j->plan.interval_s);
+}
+
+enum sand_rc sand_glue_plan(struct sand_world *w, struct sand_world_job *j)
+{
+    j->plan = (struct sandtable_checkpoint_plan){0};
+    if (!j->checkpoint)
+        return SAND_OK;
+    const struct sandtable_checkpoint_context context = checkpoint_context(w, j);
+    const int returned =
+        j->checkpoint->policy.table.checkpoint->next(j->checkpoint->self, &context, &j->plan);
+    SAND_TRY(sand_glue_verdict(j->checkpoint, returned, "next"));
+    if (!j->plan.save)
+        return SAND_OK;
+    if (!(j->plan.interval_s > 0))
+        return sand_glue_violation(j->checkpoint,
+                                   "gave job \"%s\" the interval %g s; it must be above 0",
+                                   j->spec->id, j->plan.interval_s);
+    j->interval_ns = sand_ns_from_s(j->plan.interval_s);
+    return note_interval(w, j);
+}
+
+// ---- recover ------------------------------------------------------------------------------------
+
+static enum sand_rc check_recover(const struct sand_world *w, const struct sand_world_job *j,
+                                  uint32_t failed, int must_replace,
+                                  const struct sandtable_recover_plan *plan)
+{
+    const struct sand_glue *glue = &w->recover;
+    switch (plan->action) {
+    case SANDTABLE_RECOVER_SAME:
+        return must_replace ? sand_glue_violation(glue,
+                                                  "keeps node %u for job \"%s\", but the node has "
+                                                  "left for repair",
+                                                  failed, j->spec->id)
+                            : SAND_OK;
+    case SANDTABLE_RECOVER_WAIT:
+        return must_replace ? SAND_OK
+                            : sand_glue_violation(glue,
+                                                  "lets job \"%s\" wait for node %u, "
+                                                  "which is not to be replaced",
+                                                  j->spec->id, failed);
+    case SANDTABLE_RECOVER_REPLACE:
+        break;
+    default:
+        return sand_glue_violation(glue, "gave job \"%s\" the unknown action %u", j->spec->id,
+                                   plan->action);
+    }
+    if (plan->node >= w->cluster->n_nodes ||
+        (w->node_views[plan->node].state != SANDTABLE_NODE_SPARE &&
+         w->node_views[plan->node].state != SANDTABLE_NODE_IDLE))
+        return sand_glue_violation(glue, "gave job \"%s\" node %u, neither spare nor idle",
+                                   j->spec->id, plan->node);
+    return SAND_OK;
+}
+
+enum sand_rc sand_glue_recover(struct sand_world *w, const struct sand_world_job *j,
+                               uint32_t failed_node, int must_replace,
+                               struct sandtable_recover_plan *plan)
+{
+    sand_pool_refresh(w);
+    const struct sandtable_recover_request request = {.job = j->index,
+                                                      .failed_node = failed_node,
+                                                      .must_replace = (uint32_t)must_replace,
+                                                      .nodes = w->node_views,
+                                                      .n_all = w->cluster->n_nodes,
+                                                      .spares = w->spares,
+                                                      .n_spares = w->n_spares,
+                                                      .idle = w->idle,
+                                                      .n_idle = w->n_idle};
+    *plan = (struct sandtable_recover_plan){.node = SANDTABLE_NONE};
+    const int returned = w->recover.policy.table.recover->plan(w->recover.self, &request, plan);
+    SAND_TRY(sand_glue_verdict(&w->recover, returned, "plan"));
+    return check_recover(w, j, failed_node, must_replace, plan);
+}

@@ -1,0 +1,170 @@
+// The host's table: what a policy may look at and do. Wrong calls are noted here and turned into
+// the unit's failure when the callback returns (sand_glue_verdict).
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "world.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+// Returned to a policy whose call was wrong; differs from every answer.
+enum { REFUSED = -1 };
+
+static struct sand_glue *glue_of(const struct sandtable_host *host)
+{
+    return host->impl;
+}
+
+// Keeps the first complaint of a callback.
+static int note(struct sand_world *w, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+static int note(struct sand_world *w, const char *format, ...)
+{
+    if (w->policy_failed)
+        return REFUSED;
+    w->policy_failed = 1;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(w->policy_message, sizeof w->policy_message, format, args);
+    va_end(args);
+    return REFUSED;
+}
+
+static int64_t host_now_ns(const struct sandtable_host *host)
+{
+    return glue_of(host)->world->now_ns;
+}
+
+static double host_draw(const struct sandtable_host *host, uint64_t index)
+{
+    const struct sand_glue *glue = glue_of(host);
+    return sand_rng_uniform(glue->world->rng, SAND_STREAM_POLICY, glue->entity, index);
+}
+
+static double host_param(const struct sandtable_host *host, const char *name)
+{
+    return name ? sand_policy_param(&glue_of(host)->policy, name) : NAN;
+}
+
+static int host_fail(const struct sandtable_host *host, const char *message)
+{
+    return note(glue_of(host)->world, "%s", message ? message : "failed without a message");
+}
+
+static size_t host_nodes(const struct sandtable_host *host, const struct sandtable_node **out)
+{
+    const struct sand_world *w = glue_of(host)->world;
+    *out = w->node_views;
+    return w->cluster->n_nodes;
+}
+
+static size_t host_jobs(const struct sandtable_host *host, const struct sandtable_job **out)
+{
+    const struct sand_world *w = glue_of(host)->world;
+    *out = w->job_views;
+    return w->experiment->n_jobs;
+}
+
+static size_t host_queue(const struct sandtable_host *host, const uint32_t **out)
+{
+    const struct sand_world *w = glue_of(host)->world;
+    *out = w->queue;
+    return w->n_queue;
+}
+
+// A job by a policy's number; NULL, with a complaint, unless it waits in the queue.
+static struct sand_world_job *waiting_job(struct sand_world *w, uint32_t job, const char *verb)
+{
+    if (job >= w->experiment->n_jobs) {
+        note(w, "%s job number %u; there are %zu jobs", verb, job, w->experiment->n_jobs);
+        return NULL;
+    }
+    if (w->jobs[job].phase != SAND_PHASE_QUEUED) {
+        note(w, "%s job \"%s\", which is not waiting in the queue", verb, w->jobs[job].spec->id);
+        return NULL;
+    }
+    return &w->jobs[job];
+}
+
+// Places a job into the scratch array: 0 found, 1 no place, REFUSED.
+static int find_place(struct sand_world *w, const struct sand_world_job *j)
+{
+    int found = 0;
+    const enum sand_rc rc = sand_glue_place(w, j, w->placement, &found);
+    if (rc != SAND_OK) {
+        w->inner_rc = rc;
+        return REFUSED;
+    }
+    return found ? 0 : 1;
+}
+
+static int host_probe(const struct sandtable_host *host, uint32_t job, uint32_t *nodes, size_t n)
+{
+    struct sand_glue *glue = glue_of(host);
+    struct sand_world *w = glue->world;
+    if (w->policy_failed || w->inner_rc != SAND_OK)
+        return REFUSED;
+    if (glue != &w->schedule)
+        return note(w, "called probe(), which only schedule policies may");
+    const struct sand_world_job *j = waiting_job(w, job, "probes");
+    if (!j)
+        return REFUSED;
+    if (nodes && n < j->spec->n_nodes)
+        return note(w, "probes job \"%s\" with room for %zu nodes; it asks for %u", j->spec->id, n,
+                    j->spec->n_nodes);
+    const int answer = find_place(w, j);
+    for (uint32_t rank = 0; answer == 0 && nodes && rank < j->spec->n_nodes; rank++)
+        nodes[rank] = w->placement[rank];
+    return answer;
+}
+
+static int host_start(const struct sandtable_host *host, uint32_t job)
+{
+    struct sand_glue *glue = glue_of(host);
+    struct sand_world *w = glue->world;
+    if (w->policy_failed || w->inner_rc != SAND_OK)
+        return REFUSED;
+    if (glue != &w->schedule || !w->deciding)
+        return note(w, "called start() outside decide() of the schedule policy");
+    struct sand_world_job *j = waiting_job(w, job, "starts");
+    if (!j)
+        return REFUSED;
+    const int answer = find_place(w, j);
+    if (answer != 0)
+        return answer;
+    w->inner_rc = sand_life_start(w, j, w->placement);
+    return w->inner_rc == SAND_OK ? 0 : REFUSED;
+}
+
+static int host_wake_at(const struct sandtable_host *host, int64_t date_ns)
+{
+    struct sand_glue *glue = glue_of(host);
+    struct sand_world *w = glue->world;
+    if (glue != &w->schedule)
+        return note(w, "called wake_at(), which only schedule policies may");
+    if (date_ns <= w->now_ns)
+        return note(w, "asks to be woken at %lld ns, which is not after now, %lld ns",
+                    (long long)date_ns, (long long)w->now_ns);
+    if (date_ns == w->wake_ns || date_ns > w->end_ns)
+        return 0;
+    w->wake_ns = date_ns;
+    w->n_wakes_ahead++;
+    w->inner_rc = sand_world_put(w, date_ns, SAND_RANK_TIMER, SAND_EVENT_WAKE, SAND_NONE, NULL);
+    return w->inner_rc == SAND_OK ? 0 : REFUSED;
+}
+
+void sand_glue_table(struct sand_glue *glue)
+{
+    glue->host = (struct sandtable_host){.struct_size = sizeof(struct sandtable_host),
+                                         .impl = glue,
+                                         .now_ns = host_now_ns,
+                                         .draw = host_draw,
+                                         .param = host_param,
+                                         .fail = host_fail,
+                                         .nodes = host_nodes,
+                                         .jobs = host_jobs,
+                                         .queue = host_queue,
+                                         .probe = host_probe,
+                                         .start = host_start,
+                                         .wake_at = host_wake_at};
+}

@@ -1,0 +1,214 @@
+// How long a job's step takes on its nodes: given, recorded, or asked of the oracle.
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "world.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "mem.h"
+#include "train.h"
+#include "units.h"
+
+// ---- profiles seen ------------------------------------------------------------------------------
+
+static int same_profile(const struct sand_step_profile *a, const struct sand_step_profile *b)
+{
+    return a->step_s == b->step_s && a->compute_s == b->compute_s &&
+           a->exposed_tp_s == b->exposed_tp_s && a->exposed_pp_s == b->exposed_pp_s &&
+           a->exposed_dp_s == b->exposed_dp_s && a->bubble_s == b->bubble_s &&
+           memcmp(a->link_B, b->link_B, sizeof a->link_B) == 0 &&
+           memcmp(a->link_utilisation, b->link_utilisation, sizeof a->link_utilisation) == 0;
+}
+
+// The job's answer with this profile; a new one gets a row of the steps table.
+static enum sand_rc remember(struct sand_world *w, const struct sand_world_job *j,
+                             const struct sand_step_profile *profile,
+                             struct sand_step_answer **answer)
+{
+    for (size_t i = 0; i < w->n_answers; i++) {
+        *answer = w->answers[i];
+        if ((*answer)->job == j->index && same_profile(&(*answer)->profile, profile))
+            return SAND_OK;
+    }
+    void *answers = w->answers;
+    SAND_TRY(sand_grow(&answers, &w->answers_capacity, w->n_answers + 1, sizeof *w->answers));
+    w->answers = answers;
+    *answer = sand_calloc(1, sizeof **answer);
+    if (!*answer)
+        return SAND_ERR_NOMEM;
+    **answer = (struct sand_step_answer){.profile = *profile,
+                                         .number = (uint32_t)w->n_answers,
+                                         .job = j->index,
+                                         .step_ns = sand_ns_from_s(profile->step_s)};
+    w->answers[w->n_answers++] = *answer;
+    return sand_emit_profile(w, *answer);
+}
+
+// ---- a given step time --------------------------------------------------------------------------
+
+static double dense_peak(const struct sand_gpu_type *gpu, enum sand_precision precision)
+{
+    switch (precision) {
+    case SAND_FP8:
+        return gpu->peak_fp8_flops;
+    case SAND_FP16:
+        return gpu->peak_fp16_flops;
+    case SAND_BF16:
+        break;
+    }
+    return gpu->peak_bf16_flops;
+}
+
+// What follows from the model alone; where the time goes is not known and stays NaN.
+static struct sand_step_profile given_profile(const struct sand_world *w,
+                                              const struct sand_world_job *j)
+{
+    const struct sand_job_spec *spec = j->spec;
+    const struct sand_gpu_type *gpu = w->cluster->node_type->gpu;
+    struct sand_step_profile p = {.step_s = spec->step_s,
+                                  .compute_s = NAN,
+                                  .exposed_tp_s = NAN,
+                                  .exposed_pp_s = NAN,
+                                  .exposed_dp_s = NAN,
+                                  .bubble_s = NAN,
+                                  .tokens_per_s = NAN,
+                                  .model_flops = NAN,
+                                  .hardware_flops = NAN,
+                                  .peak_flops = NAN,
+                                  .memory.total_B = NAN};
+    if (spec->model) {
+        p.model_flops = sand_model_flops(spec->model, &spec->split);
+        p.hardware_flops = p.model_flops + sand_recompute_flops(spec->model, &spec->split);
+        p.peak_flops = (double)j->gpus * dense_peak(gpu, spec->split.precision);
+        p.tokens_per_s = (double)spec->split.global_batch * spec->split.sequence / spec->step_s;
+        if (w->experiment->kernels)
+            sand_memory_estimate(spec->model, &spec->split, gpu, w->experiment->kernels, &p.memory);
+    }
+    p.mfu = p.model_flops / (p.peak_flops * p.step_s);
+    p.hfu = p.hardware_flops / (p.peak_flops * p.step_s);
+    return p;
+}
+
+// Called once per job: the NaN in a given profile would keep remember() from knowing it again.
+static enum sand_rc give(struct sand_world *w, struct sand_world_job *j)
+{
+    const struct sand_step_profile profile = given_profile(w, j);
+    struct sand_step_answer *answer;
+    SAND_TRY(remember(w, j, &profile, &answer));
+    j->profile = &answer->profile;
+    j->profile_number = answer->number;
+    j->step_ns = j->healthy_ns = answer->step_ns;
+    return SAND_OK;
+}
+
+// ---- the oracle ---------------------------------------------------------------------------------
+
+static enum sand_rc question(struct sand_world *w, const struct sand_world_job *j,
+                             const uint32_t *nodes, int warn, struct sand_step_answer **answer)
+{
+    if (!w->oracle)
+        return sand_fail(w->diag, SAND_ERR_INTERNAL,
+                         "job \"%s\": its step time has to be simulated, but there is no oracle",
+                         j->spec->id);
+    const struct sand_step_question q = {.cluster = w->cluster,
+                                         .kernels = w->experiment->kernels,
+                                         .fabric = w->fabric,
+                                         .job = j->spec,
+                                         .nodes = nodes,
+                                         .folding = SAND_FOLD};
+    if (warn)
+        sand_step_warn(&q, w->diag);
+    struct sand_step_profile profile = {0};
+    SAND_TRY(sand_oracle_step(w->oracle, &q, &profile, w->diag));
+    return remember(w, j, &profile, answer);
+}
+
+// The healthy step: the first nodes of an empty cluster.
+static enum sand_rc ask_healthy(struct sand_world *w, struct sand_world_job *j)
+{
+    struct sand_step_answer *answer;
+    for (uint32_t i = 0; i < j->spec->n_nodes; i++)
+        w->placement[i] = i;
+    SAND_TRY(question(w, j, w->placement, 1, &answer));
+    j->healthy_ns = answer->step_ns;
+    return SAND_OK;
+}
+
+static enum sand_rc ask_present(struct sand_world *w, struct sand_world_job *j)
+{
+    struct sand_step_answer *answer;
+    SAND_TRY(question(w, j, j->nodes, 0, &answer));
+    j->profile = &answer->profile;
+    j->profile_number = answer->number;
+    j->step_ns = answer->step_ns;
+    j->data_stall_ns = sand_ns_from_s(answer->profile.data_stall_s);
+    return SAND_OK;
+}
+
+// ---- both ---------------------------------------------------------------------------------------
+
+static void set_limit(struct sand_world_job *j)
+{
+    const struct sand_job_spec *spec = j->spec;
+    if (spec->n_steps > 0)
+        j->total = spec->n_steps;
+    if (!(spec->work_s > 0))
+        return;
+    const int64_t work_ns = sand_ns_from_s(spec->work_s);
+    const uint64_t steps = (uint64_t)(work_ns / j->healthy_ns) + (work_ns % j->healthy_ns != 0);
+    if (steps < j->total)
+        j->total = steps > 0 ? steps : 1;
+}
+
+static enum sand_rc check_step(const struct sand_world *w, const struct sand_world_job *j)
+{
+    if (j->step_ns > 0)
+        return SAND_OK;
+    return sand_fail(w->diag, SAND_ERR_INPUT,
+                     "job \"%s\": its step takes less than a nanosecond; check step_s",
+                     j->spec->id);
+}
+
+static void take_flops(struct sand_world_job *j)
+{
+    const struct sand_step_profile *p = j->profile;
+    j->step_flops = p->model_flops;
+    j->step_hw_flops = p->hardware_flops;
+    j->peak_flops = p->peak_flops;
+    j->step_tokens = p->tokens_per_s * p->step_s;
+    if (j->spec->model)
+        j->step_tokens = (double)j->spec->split.global_batch * j->spec->split.sequence;
+}
+
+// One step as long as the record; a record of no length takes a nanosecond.
+static void take_record(struct sand_world_job *j)
+{
+    const int64_t work_ns = sand_ns_from_s(j->spec->work_s);
+    j->step_ns = j->healthy_ns = work_ns > 0 ? work_ns : 1;
+    j->total = 1;
+}
+
+enum sand_rc sand_steptime_ask(struct sand_world *w, struct sand_world_job *j)
+{
+    const int first = j->step_ns == 0;
+    if (!first && !j->nodes_changed)
+        return SAND_OK;
+    j->nodes_changed = 0;
+    if (j->spec->kind == SAND_JOB_RECORDED) {
+        take_record(j);
+        return SAND_OK;
+    }
+    if (j->spec->step_s > 0) {
+        if (first)
+            SAND_TRY(give(w, j));
+    } else {
+        if (first)
+            SAND_TRY(ask_healthy(w, j));
+        SAND_TRY(ask_present(w, j));
+    }
+    SAND_TRY(check_step(w, j));
+    take_flops(j);
+    if (first)
+        set_limit(j);
+    return SAND_OK;
+}

@@ -1,0 +1,213 @@
+// The end of a replication: one row per job, one for all, and what has to be said about it.
+// Steps "that survived" are those no fault has undone: durable ones, and at the end of the
+// experiment also those since the last checkpoint (the ledger keeps these at risk).
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "world.h"
+
+#include <math.h>
+
+#include "units.h"
+
+// ---- jobs ---------------------------------------------------------------------------------------
+
+static const char *state_name(const struct sand_world_job *j)
+{
+    if (j->phase == SAND_PHASE_ENDED)
+        return "finished";
+    return j->start_ns >= 0 ? "running at the end" : "waiting";
+}
+
+static int64_t end_of(const struct sand_world *w, const struct sand_world_job *j)
+{
+    return j->end_ns >= 0 ? j->end_ns : w->end_ns;
+}
+
+static int64_t survived_ns(const struct sand_world_job *j)
+{
+    return j->durable_ns + (int64_t)(j->done - j->durable) * j->step_ns;
+}
+
+static double goodput_mfu(const struct sand_world_job *j)
+{
+    const double gpu_s = sand_gpu_s(j->held_gpu_ns);
+    return (double)j->done * j->step_flops / (gpu_s * j->peak_flops / (double)j->gpus);
+}
+
+static double ratio(double numerator, double denominator)
+{
+    return denominator > 0 ? numerator / denominator : NAN;
+}
+
+static void fill_started(const struct sand_world *w, const struct sand_world_job *j,
+                         struct sand_jobs_row *row)
+{
+    const double survived_s = sand_s_from_ns(survived_ns(j));
+    row->step_s = ratio(sand_s_from_ns(j->executed_ns), (double)j->executed);
+    row->healthy_step_s = sand_s_from_ns(j->healthy_ns);
+    row->mfu = ratio(j->executed_flops, j->executed_peak_s);
+    row->hfu = ratio(j->executed_hw_flops, j->executed_peak_s);
+    row->goodput_mfu = goodput_mfu(j);
+    row->ettr_run = ratio(survived_s, sand_s_from_ns(end_of(w, j) - j->start_ns));
+    row->ettr_total = ratio(survived_s, sand_s_from_ns(end_of(w, j) - j->spec->submit_ns));
+    row->tokens = (double)j->done * j->step_tokens;
+    row->checkpoint_interval_s = ratio(j->plans_s, (double)j->plans);
+    row->checkpoint_stall_s = ratio(sand_s_from_ns(j->stall_ns), (double)j->stalls);
+}
+
+static void fill_not_started(struct sand_jobs_row *row)
+{
+    row->step_s = row->healthy_step_s = row->mfu = row->hfu = row->goodput_mfu = NAN;
+    row->ettr_run = row->ettr_total = row->tokens = NAN;
+    row->checkpoint_interval_s = row->checkpoint_stall_s = NAN;
+}
+
+static enum sand_rc emit_job(struct sand_world *w, const struct sand_world_job *j)
+{
+    struct sand_jobs_row row = {.replication = w->options->replication,
+                                .job = j->index,
+                                .nodes = j->spec->n_nodes,
+                                .gpus = (uint32_t)j->gpus,
+                                .submit_ns = j->spec->submit_ns,
+                                .start_ns = j->start_ns,
+                                .end_ns = end_of(w, j),
+                                .steps_done = j->done,
+                                .steps_lost = j->steps_lost,
+                                .incidents = j->incidents,
+                                .planned_incidents = j->planned,
+                                .checkpoints = j->checkpoints};
+    sand_cell_set(&row.id, j->spec->id);
+    sand_cell_set(&row.state, state_name(j));
+    if (j->start_ns >= 0)
+        fill_started(w, j, &row);
+    else
+        fill_not_started(&row);
+    return sand_emit_row(w, SAND_TABLE_jobs, &row);
+}
+
+// ---- the replication ----------------------------------------------------------------------------
+
+// Sums over jobs: a weighted mean is the quotient of two of them.
+struct totals {
+    double flops, peak_s;           // executed
+    double good_flops, held_peak_s; // survived over held
+    double survived, run, total;    // GPU-seconds
+    double tokens;
+    int n_tokens;
+    uint64_t incidents, planned;
+};
+
+static void add_job(const struct sand_world *w, const struct sand_world_job *j, struct totals *t)
+{
+    t->incidents += j->incidents;
+    t->planned += j->planned;
+    if (j->start_ns < 0)
+        return;
+    const double gpus = (double)j->gpus;
+    t->survived += gpus * sand_s_from_ns(survived_ns(j));
+    t->run += gpus * sand_s_from_ns(end_of(w, j) - j->start_ns);
+    t->total += gpus * sand_s_from_ns(end_of(w, j) - j->spec->submit_ns);
+    if (isfinite(j->step_flops) && isfinite(j->peak_flops)) {
+        t->flops += j->executed_flops;
+        t->peak_s += j->executed_peak_s;
+        t->good_flops += (double)j->done * j->step_flops;
+        t->held_peak_s += sand_gpu_s(j->held_gpu_ns) * j->peak_flops / gpus;
+    }
+    if (isfinite(j->step_tokens)) {
+        t->tokens += (double)j->done * j->step_tokens;
+        t->n_tokens++;
+    }
+}
+
+// Variance over mean of the counts per whole day (sample variance); NaN for under two days or no
+// interruption.
+static double dispersion(const struct sand_world *w)
+{
+    double sum = 0, squares = 0;
+    for (size_t i = 0; i < w->n_days; i++)
+        sum += w->day_counts[i];
+    if (w->n_days < 2 || sum <= 0)
+        return NAN;
+    const double mean = sum / (double)w->n_days;
+    for (size_t i = 0; i < w->n_days; i++)
+        squares += (w->day_counts[i] - mean) * (w->day_counts[i] - mean);
+    return squares / (double)(w->n_days - 1) / mean;
+}
+
+// A child's time lies inside its parent's: roots alone, or it would count twice.
+static void sum_roots(const struct sand_world *w, double *recovery_s, double *lost_gpu_s)
+{
+    double sum_s = 0;
+    size_t n = 0;
+    *lost_gpu_s = 0;
+    for (size_t k = 0; k < w->n_incidents; k++) {
+        const struct sand_incident *i = &w->incidents[k];
+        if (i->parent != SAND_NONE)
+            continue;
+        const int64_t recovery_ns = sand_incident_recovery_ns(i);
+        *lost_gpu_s +=
+            sand_s_from_ns(recovery_ns - i->parts_ns[SAND_PART_CATCH_UP] + i->partial_ns) *
+            (double)w->jobs[i->job].gpus;
+        if (i->recovered_ns < 0)
+            continue;
+        sum_s += sand_s_from_ns(recovery_ns);
+        n++;
+    }
+    *recovery_s = ratio(sum_s, (double)n);
+}
+
+static enum sand_rc emit_replication(struct sand_world *w)
+{
+    struct totals t = {0};
+    for (size_t i = 0; i < w->experiment->n_jobs; i++)
+        add_job(w, &w->jobs[i], &t);
+    struct sand_replications_row row = {.replication = w->options->replication,
+                                        .seed = w->experiment->seed,
+                                        .incidents = t.incidents,
+                                        .planned_incidents = t.planned,
+                                        .dispersion = dispersion(w),
+                                        .mfu = ratio(t.flops, t.peak_s),
+                                        .goodput_mfu = ratio(t.good_flops, t.held_peak_s),
+                                        .ettr_run = ratio(t.survived, t.run),
+                                        .ettr_total = ratio(t.survived, t.total),
+                                        .tokens = t.n_tokens > 0 ? t.tokens : NAN,
+                                        .energy_J = w->energy_J};
+    sum_roots(w, &row.recovery_s, &row.lost_gpu_s);
+    return sand_emit_row(w, SAND_TABLE_replications, &row);
+}
+
+// ---- what has to be said ------------------------------------------------------------------------
+
+static void warn_unstarted(const struct sand_world *w)
+{
+    if (w->n_queue == 0)
+        return;
+    const struct sand_job_spec *spec = w->jobs[w->queue[0]].spec;
+    sand_diag_add(w->diag, SAND_WARNING, NULL, 0,
+                  "replication %u: %zu jobs never started, the first in the queue is \"%s\" (%u "
+                  "nodes, submitted at %.9g s); lengthen the experiment or look at the queue",
+                  w->options->replication, w->n_queue, spec->id, spec->n_nodes,
+                  sand_s_from_ns(spec->submit_ns));
+}
+
+static void warn_waiters(const struct sand_world *w)
+{
+    if (w->n_waiters == 0)
+        return;
+    const struct sand_world_job *j = &w->jobs[w->waiters[0]];
+    sand_diag_add(w->diag, SAND_WARNING, NULL, 0,
+                  "replication %u: %zu jobs still wait for nodes at the end, the first is \"%s\" "
+                  "(%u of %u nodes, since %.9g s)",
+                  w->options->replication, w->n_waiters, j->spec->id, j->n_held, j->spec->n_nodes,
+                  sand_s_from_ns(j->end_ns < 0 ? w->incidents[j->last_open].fault_ns : 0));
+}
+
+enum sand_rc sand_summary_emit(struct sand_world *w)
+{
+    SAND_TRY(sand_emit_incidents(w));
+    for (size_t i = 0; i < w->experiment->n_jobs; i++)
+        SAND_TRY(emit_job(w, &w->jobs[i]));
+    SAND_TRY(emit_replication(w));
+    warn_unstarted(w);
+    warn_waiters(w);
+    return SAND_OK;
+}

@@ -1,0 +1,130 @@
+// The series: GPU time by class, power, and each job's MFU, window by window.
+// Corrections (at risk to useful or lost) stand in the window in which they were decided; they move
+// time between classes of equal power, so the energy of a window is what it drew.
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "world.h"
+
+#include <math.h>
+
+#include "power.h"
+#include "units.h"
+
+static enum sand_power_state power_state(enum sand_gpu_class gpu_class)
+{
+    switch (gpu_class) {
+    case SAND_GPU_USEFUL:
+    case SAND_GPU_SLOWDOWN:
+    case SAND_GPU_AT_RISK:
+    case SAND_GPU_LOST:
+    case SAND_GPU_DATA_STALL:
+        return SAND_POWER_STEPPING;
+    case SAND_GPU_DOWN:
+    case SAND_GPU_UNDELIVERED:
+        return SAND_POWER_OFF;
+    default:
+        return SAND_POWER_IDLE;
+    }
+}
+
+// Share of a job's step in which its GPUs compute; 1 where the step time was given or recorded.
+static double activity_of(const struct sand_world_job *j)
+{
+    const double share = j->profile ? j->profile->compute_s / j->profile->step_s : NAN;
+    return isnan(share) ? 1.0 : share;
+}
+
+// Activity of the window's stepping GPU time, all jobs.
+static double mean_activity(const struct sand_world *w)
+{
+    double weighted = 0, weight = 0;
+    for (size_t i = 0; i < w->n_active; i++) {
+        const struct sand_world_job *j = &w->jobs[w->active[i]];
+        const double gpu_ns = (double)j->window.stepping_ns * (double)j->gpus;
+        weighted += gpu_ns * activity_of(j);
+        weight += gpu_ns;
+    }
+    return weight > 0 ? weighted / weight : 1.0;
+}
+
+static enum sand_rc emit_class(struct sand_world *w, enum sand_gpu_class gpu_class,
+                               sand_gpu_ns amount, double activity)
+{
+    const struct sand_node_type *type = w->cluster->node_type;
+    const double gpu_W =
+        sand_power_node_W(type, power_state(gpu_class), activity) / type->n_gpus * w->cluster->pue;
+    const double energy_J = sand_gpu_s(amount) * gpu_W;
+    w->energy_J += energy_J;
+    struct sand_cluster_row row = {.replication = w->options->replication,
+                                   .begin_ns = w->window_begin_ns,
+                                   .end_ns = w->now_ns,
+                                   .gpu_s = sand_gpu_s(amount),
+                                   .power_W =
+                                       energy_J / sand_s_from_ns(w->now_ns - w->window_begin_ns)};
+    sand_cell_set(&row.gpu_class, sand_gpu_class_name(gpu_class));
+    return sand_emit_row(w, SAND_TABLE_cluster, &row);
+}
+
+// Classes in which nothing was booked have no row.
+static enum sand_rc emit_cluster(struct sand_world *w)
+{
+    const double activity = mean_activity(w);
+    sand_ledger_settle(w->ledger, w->now_ns);
+    for (int c = 0; c < SAND_GPU_N_CLASSES; c++) {
+        const sand_gpu_ns booked = sand_ledger_booked(w->ledger, (enum sand_gpu_class)c);
+        const sand_gpu_ns amount = booked - w->window_booked[c];
+        w->window_booked[c] = booked;
+        if (amount != 0)
+            SAND_TRY(emit_class(w, (enum sand_gpu_class)c, amount, activity));
+    }
+    return SAND_OK;
+}
+
+static enum sand_rc emit_job(struct sand_world *w, const struct sand_world_job *j)
+{
+    const double window_ns = (double)(w->now_ns - w->window_begin_ns);
+    const double held_s = sand_gpu_s(j->window.held_gpu_ns) / (double)j->gpus; // all its GPUs
+    const struct sand_mfu_row row = {.replication = w->options->replication,
+                                     .job = j->index,
+                                     .begin_ns = w->window_begin_ns,
+                                     .end_ns = w->now_ns,
+                                     .mfu = j->window.flops / (j->peak_flops * held_s),
+                                     .stepping = (double)j->window.stepping_ns / window_ns};
+    return sand_emit_row(w, SAND_TABLE_mfu, &row);
+}
+
+static enum sand_rc emit_jobs(struct sand_world *w)
+{
+    for (size_t i = 0; i < w->n_active; i++) {
+        const struct sand_world_job *j = &w->jobs[w->active[i]];
+        if (j->window.held_gpu_ns > 0)
+            SAND_TRY(emit_job(w, j));
+    }
+    return SAND_OK;
+}
+
+// Jobs that have ended leave the list.
+static void begin_window(struct sand_world *w)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < w->n_active; i++) {
+        struct sand_world_job *j = &w->jobs[w->active[i]];
+        j->window = (struct sand_job_window){0};
+        if (j->phase != SAND_PHASE_ENDED)
+            w->active[kept++] = w->active[i];
+    }
+    w->n_active = kept;
+    w->window_begin_ns = w->now_ns;
+}
+
+enum sand_rc sand_window_close(struct sand_world *w)
+{
+    for (size_t i = 0; i < w->n_active; i++) {
+        struct sand_world_job *j = &w->jobs[w->active[i]];
+        if (j->phase != SAND_PHASE_ENDED)
+            sand_life_settle(w, j);
+    }
+    SAND_TRY(emit_cluster(w));
+    SAND_TRY(emit_jobs(w));
+    begin_window(w);
+    return SAND_OK;
+}

@@ -1,0 +1,390 @@
+// The state of one replication and what the files of this room call of each other (private).
+// Who does what: pump.c the loop, joblife.c a job from arrival to end, saving.c its checkpoints,
+// recovery.c its faults, incidents.c their books, nodepool.c who has which node, policyglue.c what
+// policies see and may do, steptime.c how long a step takes, windows.c the series, emit.c the rows.
+// SPDX-License-Identifier: GPL-2.0-or-later
+#ifndef SAND_SIM_REPLAY_WORLD_H
+#define SAND_SIM_REPLAY_WORLD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "agenda.h"
+#include "bridge.h"
+#include "diag.h"
+#include "experiment.h"
+#include "fabric.h"
+#include "fault.h"
+#include "ids.h"
+#include "ledger.h"
+#include "oracle.h"
+#include "policyhost.h"
+#include "replay.h"
+#include "results.h"
+#include "sandtable/policy.h"
+#include "stepprofile.h"
+
+// Order of entries with one date.
+enum sand_world_rank {
+    SAND_RANK_JOB_END,
+    SAND_RANK_COMMIT,
+    SAND_RANK_REPAIR,
+    SAND_RANK_FAULT,
+    SAND_RANK_ARRIVAL,
+    SAND_RANK_TIMER,
+    SAND_RANK_END // of the experiment: after everything else of its date
+};
+
+enum sand_world_event {
+    SAND_EVENT_JOB,     // subject = job: its phase ends, or a step boundary that matters
+    SAND_EVENT_FLOW,    // subject = job: its transfer has ended
+    SAND_EVENT_REPAIR,  // subject = node
+    SAND_EVENT_FAULT,   // subject = node
+    SAND_EVENT_ARRIVAL, // subject = job
+    SAND_EVENT_WAKE,    // the schedule policy asked for it
+    SAND_EVENT_WINDOW,
+    SAND_EVENT_END
+};
+
+// "No entry of the agenda is awaited." Sequences count up from 0 and never get here.
+#define SAND_NO_ENTRY UINT64_MAX
+#define SAND_NO_LIMIT UINT64_MAX
+
+enum sand_job_phase {
+    SAND_PHASE_FUTURE,
+    SAND_PHASE_QUEUED,
+    SAND_PHASE_STEPPING,
+    SAND_PHASE_SAVING, // standing still for a save
+    SAND_PHASE_DETECTING,
+    SAND_PHASE_DIAGNOSING,
+    SAND_PHASE_WAITING, // for nodes
+    SAND_PHASE_RESTARTING,
+    SAND_PHASE_RESTORING,
+    SAND_PHASE_ENDED
+};
+
+enum sand_incident_part {
+    SAND_PART_DETECT,
+    SAND_PART_DIAGNOSE,
+    SAND_PART_WAIT,
+    SAND_PART_RESTART,
+    SAND_PART_RESTORE,
+    SAND_PART_RECOMPUTE,
+    SAND_PART_CATCH_UP,
+    SAND_PARTS
+};
+
+// One interruption of a job. Open until the job passes its high-water mark.
+struct sand_incident {
+    struct sand_fault fault;
+    uint32_t job, parent;
+    uint32_t next_open; // later open incident of the job
+    int64_t fault_ns, recovered_ns;
+    uint64_t steps_lost;
+    int64_t partial_ns, repair_ns;
+    int64_t parts_ns[SAND_PARTS];
+    int remedied;          // diagnosis has ended and the remedy was applied
+    int wait_reported;     // the wait stands among the decisions
+    uint32_t missing_rank; // place in the job's rank order still to be filled, or SAND_NONE
+    uint32_t replacement;
+};
+
+// A save that is not durable yet.
+struct sand_save {
+    int active;
+    uint64_t step; // steps contained
+    int64_t begin_ns, resume_ns;
+};
+
+// What a window adds up.
+struct sand_job_window {
+    int64_t stepping_ns;
+    double flops; // a step's are spread evenly over it: one across a border counts on both sides
+    sand_gpu_ns held_gpu_ns;
+};
+
+struct sand_step_answer {
+    struct sand_step_profile profile;
+    uint32_t number; // row of the steps table
+    uint32_t job;
+    int64_t step_ns;
+};
+
+struct sand_glue;
+
+struct sand_world_job {
+    const struct sand_job_spec *spec;
+    enum sand_job_phase phase;
+    uint32_t index;
+    uint32_t group;  // of the ledger
+    uint32_t *nodes; // rank order; SAND_NONE: to be replaced
+    uint32_t n_held;
+    int nodes_changed; // since the last step question
+    uint64_t gpus;
+    uint64_t token;       // sequence of the awaited EVENT_JOB entry
+    uint64_t flow_token;  // sequence of the awaited EVENT_FLOW entry
+    uint32_t flow;        // of the bridge, or SAND_NONE
+    uint32_t client_link; // first of two links (up, down), or SAND_NONE
+    double bytes;         // of a checkpoint, 0: unknown
+    // Steps. `done` is brought up to date by sand_life_settle.
+    uint64_t total, done, durable, highest; // highest: the high-water mark
+    uint64_t first;                         // done when the present stretch began, at t0_ns
+    int64_t t0_ns, since_ns;                // booked until since_ns
+    int64_t step_ns, healthy_ns, data_stall_ns;
+    const struct sand_step_profile *profile; // of the answer in force, or NULL
+    uint32_t profile_number;
+    double step_flops, step_hw_flops, step_tokens, peak_flops; // NaN: unknown
+    // Saves.
+    struct sand_glue *checkpoint; // NULL: never saves
+    struct sandtable_checkpoint_plan plan;
+    int64_t interval_ns;
+    double last_interval_s; // last one among the decisions
+    struct sand_save save;
+    // Open incidents in order of their faults.
+    uint32_t first_open, last_open;
+    // The attempt.
+    int in_attempt;
+    uint32_t attempt;
+    int64_t attempt_ns;
+    uint64_t attempt_first, attempt_steps;
+    // Sums.
+    int64_t start_ns, end_ns;
+    uint64_t steps_lost, executed, incidents, planned, checkpoints, plans, stalls;
+    int64_t executed_ns, durable_ns, stall_ns;
+    double executed_flops, executed_hw_flops, executed_peak_s; // the last: gpus x peak x time
+    double plans_s;
+    sand_gpu_ns held_gpu_ns;
+    struct sand_job_window window;
+};
+
+struct sand_world_node {
+    uint64_t fault_token, repair_token;
+};
+
+// A bound policy and the host's table it sees.
+struct sand_glue {
+    struct sandtable_host host;
+    struct sand_policy policy;
+    struct sand_world *world;
+    void *self;
+    uint32_t entity; // of its random stream
+    int bound, created;
+};
+
+struct sand_world {
+    const struct sand_experiment *experiment;
+    const struct sand_cluster *cluster;
+    struct sand_oracle *oracle;
+    const struct sand_replay_options *options;
+    const struct sand_sink *sink;
+    struct sand_diag *diag;
+    struct sand_rng rng;
+    struct sand_bridge *bridge; // while the pump runs
+    struct sand_fabric *fabric;
+    struct sand_ledger *ledger;
+    struct sand_fault_process *faults;
+    struct sand_agenda agenda;
+    int64_t now_ns, end_ns;
+    int ended;
+    uint32_t gpus_per_node;
+
+    // Links of the bridge: storage write, storage read, then two per job that transfers.
+    double *link_Bps;
+    uint32_t n_links, max_flows;
+    double write_Bps, read_Bps, client_node_Bps;
+    struct sand_flow_end *flow_ends;
+    uint32_t *flow_jobs; // by flow number
+    size_t flow_capacity;
+
+    struct sand_world_node *nodes;
+    struct sandtable_node *node_views;
+    uint32_t *idle, *spares; // ascending ids, valid unless pools_stale
+    uint32_t n_idle, n_spares;
+    int pools_stale;
+    uint32_t *stamp; // per node: last validation that saw it
+    uint32_t stamps;
+    uint32_t group_spare, group_down;
+
+    struct sand_world_job *jobs;
+    struct sandtable_job *job_views;
+    uint32_t *queue; // submit date, then document order
+    size_t n_queue;
+    uint32_t *active; // started, and not ended before this window
+    size_t n_active;
+    uint32_t *waiters; // jobs waiting for nodes, longest first
+    size_t n_waiters;
+    uint32_t *placement; // scratch, n_nodes
+
+    struct sand_incident *incidents;
+    size_t n_incidents, incidents_capacity;
+    struct sand_step_answer **answers;
+    size_t n_answers, answers_capacity;
+
+    // What still lies ahead, for "nothing can ever come".
+    size_t n_arrivals_ahead, n_repairs_ahead, n_moving, n_wakes_ahead;
+
+    // This instant.
+    int something_happened, nodes_freed, started_any;
+    uint32_t idle_wakes; // wakes in a row in which nothing else happened
+    int64_t wake_ns;     // last date asked for, -1: none
+
+    struct sand_glue schedule, place, recover;
+    int deciding;
+    enum sand_rc inner_rc; // of work done inside a callback
+    int policy_failed;
+    char policy_message[256];
+    struct sandtable_event *events; // queued while a policy runs
+    size_t n_events, events_capacity;
+
+    // Windows.
+    int64_t window_begin_ns;
+    sand_gpu_ns window_booked[SAND_GPU_N_CLASSES];
+    double energy_J;
+    uint32_t *day_counts; // unexpected interruptions per whole day
+    size_t n_days;
+};
+
+// ---- world.c ------------------------------------------------------------------------------------
+
+// Builds everything that needs no engine. On failure call sand_world_close all the same.
+enum sand_rc sand_world_open(struct sand_world *w, const struct sand_experiment *experiment,
+                             struct sand_oracle *oracle, const struct sand_replay_options *options,
+                             const struct sand_sink *sink, struct sand_diag *diag);
+void sand_world_close(struct sand_world *w);
+
+// Puts an entry; dates past the experiment's end are dropped and give SAND_NO_ENTRY.
+enum sand_rc sand_world_put(struct sand_world *w, int64_t date, enum sand_world_rank rank,
+                            enum sand_world_event kind, uint32_t subject, uint64_t *token);
+
+// a + b, INT64_MAX instead of an overflow; b >= 0.
+int64_t sand_world_later(int64_t a, int64_t b);
+
+// In hostile builds: the ledger balances, no job holds a node that is not its own. O(nodes).
+enum sand_rc sand_world_check(struct sand_world *w);
+
+// ---- joblife.c ----------------------------------------------------------------------------------
+
+enum sand_rc sand_life_arrive(struct sand_world *w, struct sand_world_job *j);
+// Starts a queued job on `nodes` (validated).
+enum sand_rc sand_life_start(struct sand_world *w, struct sand_world_job *j, const uint32_t *nodes);
+// Books the job's time up to now: windows, open incidents, whole steps.
+void sand_life_settle(struct sand_world *w, struct sand_world_job *j);
+// Settles, then changes phase and ledger class.
+void sand_life_phase(struct sand_world *w, struct sand_world_job *j, enum sand_job_phase phase);
+// Begins (another) attempt: step time, checkpoint plan, first stretch of steps.
+enum sand_rc sand_life_attempt(struct sand_world *w, struct sand_world_job *j);
+// Goes on stepping with the plan in force.
+enum sand_rc sand_life_step(struct sand_world *w, struct sand_world_job *j);
+// Puts the next boundary that matters on the agenda.
+enum sand_rc sand_life_plan(struct sand_world *w, struct sand_world_job *j);
+// Ends the stretch of steps (settled, stepping): sums. Returns the time spent in a step not ended.
+int64_t sand_life_pause(struct sand_world *w, struct sand_world_job *j);
+// Writes the attempt's row, if one is open.
+enum sand_rc sand_life_close_attempt(struct sand_world *w, struct sand_world_job *j);
+// A step boundary has come.
+enum sand_rc sand_life_boundary(struct sand_world *w, struct sand_world_job *j);
+// Books `steps` whole steps of the attempt from at risk to useful, slowdown and data stall.
+void sand_life_make_useful(struct sand_world *w, const struct sand_world_job *j, uint64_t steps);
+
+// ---- saving.c -----------------------------------------------------------------------------------
+
+// Bytes of a checkpoint over the job's own links and the storage's alone, seconds.
+double sand_save_alone_s(const struct sand_world *w, const struct sand_world_job *j, int reading);
+double sand_save_stall_s(const struct sand_world *w, const struct sand_world_job *j);
+enum sand_rc sand_save_begin(struct sand_world *w, struct sand_world_job *j);
+// The timed part of standing still is over.
+enum sand_rc sand_save_stalled(struct sand_world *w, struct sand_world_job *j);
+enum sand_rc sand_save_durable(struct sand_world *w, struct sand_world_job *j);
+// A fault, or the end, comes before the save is durable.
+enum sand_rc sand_save_abort(struct sand_world *w, struct sand_world_job *j);
+// Starts the job's one flow: reading = 0 towards the storage, 1 from it.
+enum sand_rc sand_save_flow(struct sand_world *w, struct sand_world_job *j, int reading);
+enum sand_rc sand_save_cancel_flow(struct sand_world *w, struct sand_world_job *j);
+
+// ---- recovery.c ---------------------------------------------------------------------------------
+
+enum sand_rc sand_recovery_strike(struct sand_world *w, uint32_t node);
+// The timed phase of a recovery is over.
+enum sand_rc sand_recovery_advance(struct sand_world *w, struct sand_world_job *j);
+// Asks again for all jobs that wait for nodes.
+enum sand_rc sand_recovery_retry(struct sand_world *w);
+
+// ---- incidents.c --------------------------------------------------------------------------------
+
+enum sand_rc sand_incident_open(struct sand_world *w, struct sand_world_job *j,
+                                const struct sand_fault *fault, uint64_t steps_lost,
+                                int64_t partial_ns);
+// Books [since, now) of the job, in its present phase, to its open incidents.
+void sand_incident_book(struct sand_world *w, const struct sand_world_job *j);
+void sand_incident_close_all(struct sand_world *w, struct sand_world_job *j);
+int64_t sand_incident_recovery_ns(const struct sand_incident *incident);
+const struct sand_fault_class *sand_incident_class(const struct sand_world *w,
+                                                   const struct sand_incident *incident);
+
+// ---- nodepool.c ---------------------------------------------------------------------------------
+
+enum sand_rc sand_pool_open(struct sand_world *w);
+// Brings the ascending lists of idle nodes and spares up to date.
+void sand_pool_refresh(struct sand_world *w);
+enum sand_rc sand_pool_take(struct sand_world *w, struct sand_world_job *j, uint32_t node);
+void sand_pool_release(struct sand_world *w, struct sand_world_job *j, uint32_t node);
+// The node leaves the job for repair.
+enum sand_rc sand_pool_fail(struct sand_world *w, struct sand_world_job *j, uint32_t node,
+                            int64_t repair_ns);
+enum sand_rc sand_pool_repaired(struct sand_world *w, uint32_t node);
+// Puts the node's next fault on the agenda.
+enum sand_rc sand_pool_await_fault(struct sand_world *w, uint32_t node, int64_t date);
+
+// ---- policyglue.c, policyhosttable.c ------------------------------------------------------------
+
+enum sand_rc sand_glue_open(struct sand_world *w, struct sand_glue *glue,
+                            enum sand_policy_family family, const struct sand_choice *choice,
+                            uint32_t entity);
+void sand_glue_close(struct sand_glue *glue);
+// Fills the host's table (policyhosttable.c).
+void sand_glue_table(struct sand_glue *glue);
+// Fails the unit in the policy's name.
+enum sand_rc sand_glue_violation(const struct sand_glue *glue, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+// What a callback's return code means: fail() messages, violations noted by the host's table.
+enum sand_rc sand_glue_verdict(struct sand_glue *glue, int returned, const char *call);
+// Notes an event for the schedule policy; delivered when no policy runs.
+enum sand_rc sand_glue_event(struct sand_world *w, enum sandtable_event_kind kind, uint32_t job,
+                             uint32_t node);
+enum sand_rc sand_glue_deliver(struct sand_world *w);
+enum sand_rc sand_glue_decide(struct sand_world *w);
+// Asks the place policy: *found = 0, or n_nodes ids in `nodes`.
+enum sand_rc sand_glue_place(struct sand_world *w, const struct sand_world_job *j, uint32_t *nodes,
+                             int *found);
+enum sand_rc sand_glue_plan(struct sand_world *w, struct sand_world_job *j);
+enum sand_rc sand_glue_recover(struct sand_world *w, const struct sand_world_job *j,
+                               uint32_t failed_node, int must_replace,
+                               struct sandtable_recover_plan *plan);
+
+// ---- steptime.c ---------------------------------------------------------------------------------
+
+// Sets step_ns, healthy_ns and the profile for the job's present nodes.
+enum sand_rc sand_steptime_ask(struct sand_world *w, struct sand_world_job *j);
+
+// ---- windows.c ----------------------------------------------------------------------------------
+
+enum sand_rc sand_window_close(struct sand_world *w);
+
+// ---- emit.c, summary.c --------------------------------------------------------------------------
+
+enum sand_rc sand_emit_attempt(struct sand_world *w, const struct sand_world_job *j);
+enum sand_rc sand_emit_checkpoint(struct sand_world *w, const struct sand_world_job *j,
+                                  int64_t resume_ns, int64_t durable_ns);
+enum sand_rc sand_emit_profile(struct sand_world *w, const struct sand_step_answer *answer);
+enum sand_rc sand_emit_decision(struct sand_world *w, const struct sand_glue *glue,
+                                const char *action, uint32_t job, uint32_t node, double value);
+enum sand_rc sand_emit_incidents(struct sand_world *w);
+enum sand_rc sand_emit_row(struct sand_world *w, enum sand_table table, const void *row);
+// Rows of all jobs and of the replication, and the warnings of the end.
+enum sand_rc sand_summary_emit(struct sand_world *w);
+
+// ---- pump.c -------------------------------------------------------------------------------------
+
+sand_pump_fn sand_pump_run;
+
+#endif
