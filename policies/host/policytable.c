@@ -53,37 +53,38 @@ void sand_policy_describe(struct sand_policy *policy, enum sand_policy_family fa
     }
 }
 
+// The functions of a table that must be there, as (name, is it there).
+struct presence {
+    const char *name;
+    int there;
+};
+
+static const char *first_missing(const struct presence functions[3])
+{
+    for (size_t i = 0; i < 3; i++) {
+        if (!functions[i].there)
+            return functions[i].name;
+    }
+    return NULL;
+}
+
+// `step` is the one function besides create and destroy that its family cannot do without.
+#define MISSING(table, step)                                                                       \
+    first_missing((const struct presence[3]){{"create", (table)->create != NULL},                  \
+                                             {#step, (table)->step != NULL},                       \
+                                             {"destroy", (table)->destroy != NULL}})
+
 const char *sand_policy_missing_function(const struct sand_policy *policy)
 {
     switch (policy->family) {
-    case SAND_POLICY_SCHEDULE: {
-        const struct sandtable_schedule *table = policy->table.schedule;
-        return !table->create    ? "create"
-               : !table->decide  ? "decide"
-               : !table->destroy ? "destroy"
-                                 : NULL;
-    }
-    case SAND_POLICY_PLACE: {
-        const struct sandtable_place *table = policy->table.place;
-        return !table->create    ? "create"
-               : !table->place   ? "place"
-               : !table->destroy ? "destroy"
-                                 : NULL;
-    }
-    case SAND_POLICY_CHECKPOINT: {
-        const struct sandtable_checkpoint *table = policy->table.checkpoint;
-        return !table->create    ? "create"
-               : !table->next    ? "next"
-               : !table->destroy ? "destroy"
-                                 : NULL;
-    }
-    case SAND_POLICY_RECOVER: {
-        const struct sandtable_recover *table = policy->table.recover;
-        return !table->create    ? "create"
-               : !table->plan    ? "plan"
-               : !table->destroy ? "destroy"
-                                 : NULL;
-    }
+    case SAND_POLICY_SCHEDULE:
+        return MISSING(policy->table.schedule, decide);
+    case SAND_POLICY_PLACE:
+        return MISSING(policy->table.place, place);
+    case SAND_POLICY_CHECKPOINT:
+        return MISSING(policy->table.checkpoint, next);
+    case SAND_POLICY_RECOVER:
+        return MISSING(policy->table.recover, plan);
     case SAND_POLICY_FAMILIES:
         break;
     }

@@ -106,6 +106,28 @@ Test(fifo, the_example_plugin_decides_exactly_as_the_builtin)
     sand_policy_unbind(&example);
 }
 
+static int refuse_start(const struct sandtable_host *host, uint32_t job)
+{
+    (void)job;
+    return host->fail(host, "refused");
+}
+
+Test(fifo, a_start_the_host_refuses_is_passed_on)
+{
+    const struct mock_job job = {1, 0, 1};
+    struct sand_policy policies[2];
+    bind_fifo("schedule/fifo", NULL, &policies[0]);
+    bind_fifo("schedule/example-fifo", SAND_TEST_PLUGINS "/example_fifo.so", &policies[1]);
+    for (size_t i = 0; i < 2; i++) {
+        struct mock_host host;
+        mock_reset(&host, 4, &policies[i]);
+        host.table.start = refuse_start;
+        cr_assert_neq(mock_run(&host, &job, 1, 10), 0);
+        cr_assert_eq(host.n_failures, 1u); // not asked again
+        sand_policy_unbind(&policies[i]);
+    }
+}
+
 // The policy printed in docs/formats/policy.md: C (1 node) overtakes B, which has to wait for A.
 Test(fifo, the_policy_of_the_format_page_lets_small_jobs_overtake)
 {

@@ -43,6 +43,9 @@ ParameterizedTestParameters(plugins, is_refused_with_its_reason)
         {"param_range.so", "checkpoint/param-range", SAND_POLICY_CHECKPOINT, "has an empty range"},
         {"param_twice.so", "checkpoint/param-twice", SAND_POLICY_CHECKPOINT, "is declared twice"},
         {"param_nameless.so", "checkpoint/param-nameless", SAND_POLICY_CHECKPOINT, "has no name"},
+        {"param_doc.so", "checkpoint/param-doc", SAND_POLICY_CHECKPOINT, "has no doc"},
+        {"param_array.so", "checkpoint/param-array", SAND_POLICY_CHECKPOINT,
+         "declares 2 parameters but gives none"},
         {"param_dimension.so", "checkpoint/param-dimension", SAND_POLICY_CHECKPOINT,
          "has a dimension"},
         // Sound plug-ins, wrongly asked for: another family, another name, no such file.
@@ -152,6 +155,52 @@ Test(plugins, the_digest_is_that_of_the_file)
     cr_assert_str_eq(policy.sha256, hex);
     sand_free(data);
     sand_policy_unbind(&policy);
+}
+
+static struct sand_choice with_params(const struct sand_choice_param *params, size_t n)
+{
+    return (struct sand_choice){.type = "checkpoint/all-dimensions",
+                                .plugin = SAND_TEST_PLUGINS "/all_dimensions.so",
+                                .params = params,
+                                .n_params = n};
+}
+
+Test(plugins, parameters_are_read_in_every_dimension)
+{
+    const struct sand_choice_param params[] = {
+        {.name = "number", .text = "1.5"}, {.name = "count", .text = "8"},
+        {.name = "share", .text = "41%"},  {.name = "time", .text = "10min"},
+        {.name = "size", .text = "80GB"},  {.name = "rate", .text = "86.4/d"}};
+    const double expected[] = {1.5, 8, 0.41, 600, 80e9, 1e-3};
+    struct sand_policy policy;
+    const struct sand_choice choice = with_params(params, 6);
+    cr_assert_eq(sand_policy_bind(&choice, SAND_POLICY_CHECKPOINT, &policy, NULL), SAND_OK);
+    for (size_t i = 0; i < 6; i++)
+        cr_assert_float_eq(sand_policy_param(&policy, params[i].name), expected[i],
+                           1e-12 * expected[i], "%s", params[i].name);
+    sand_policy_unbind(&policy);
+}
+
+Test(plugins, values_outside_a_range_are_refused_with_the_bounds_that_exist)
+{
+    static const char *const cases[][3] = {{"number", "3", "must be at least -2 and at most 2"},
+                                           {"count", "0", "must be at least 1 and at most 8"},
+                                           {"share", "95%", "at most"},
+                                           {"time", "2h", "must be at most 1 h"},
+                                           {"size", "1kB", "must be at least 1 MB"},
+                                           {"count", "2.5", "\"2.5\""}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const struct sand_choice_param params[] = {{.name = cases[i][0], .text = cases[i][1]},
+                                                   {.name = "time", .text = "1min"}};
+        const struct sand_choice choice = with_params(params, strcmp(cases[i][0], "time") ? 2 : 1);
+        struct sand_policy policy;
+        struct sand_diag diag = {0};
+        cr_assert_eq(sand_policy_bind(&choice, SAND_POLICY_CHECKPOINT, &policy, &diag),
+                     SAND_ERR_INPUT);
+        cr_assert_eq(diag.n_errors, 1u);
+        cr_assert(strstr(diag.messages[0].text, cases[i][2]), "%s", diag.messages[0].text);
+        sand_diag_clear(&diag);
+    }
 }
 
 // One process may hold two of the same plug-in with different parameters: state is in self alone.

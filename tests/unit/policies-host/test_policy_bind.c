@@ -65,6 +65,44 @@ Test(policy_bind, every_builtin_is_listed_once_and_well_formed)
     cr_assert_null(policy.type); // zeroed past the last
 }
 
+// Takes the named function out of a sound table of each family and expects to be told.
+#define EXPECT_MISSING(kind, family_id, function)                                                  \
+    do {                                                                                           \
+        struct sandtable_##kind table = *sound.table.kind;                                         \
+        struct sand_policy broken = {.family = family_id, .table.kind = &table};                   \
+        cr_assert_null(sand_policy_missing_function(&broken));                                     \
+        table.function = NULL;                                                                     \
+        cr_assert_str_eq(sand_policy_missing_function(&broken), #function);                        \
+    } while (0)
+
+Test(policy_bind, every_missing_function_is_found_in_every_family)
+{
+    struct sand_policy sound;
+    for (size_t i = 0; sand_policy_builtin(i, &sound); i++) {
+        switch (sound.family) {
+        case SAND_POLICY_SCHEDULE:
+            EXPECT_MISSING(schedule, SAND_POLICY_SCHEDULE, create);
+            EXPECT_MISSING(schedule, SAND_POLICY_SCHEDULE, decide);
+            EXPECT_MISSING(schedule, SAND_POLICY_SCHEDULE, destroy);
+            break;
+        case SAND_POLICY_PLACE:
+            EXPECT_MISSING(place, SAND_POLICY_PLACE, create);
+            EXPECT_MISSING(place, SAND_POLICY_PLACE, place);
+            EXPECT_MISSING(place, SAND_POLICY_PLACE, destroy);
+            break;
+        case SAND_POLICY_CHECKPOINT:
+            EXPECT_MISSING(checkpoint, SAND_POLICY_CHECKPOINT, create);
+            EXPECT_MISSING(checkpoint, SAND_POLICY_CHECKPOINT, next);
+            EXPECT_MISSING(checkpoint, SAND_POLICY_CHECKPOINT, destroy);
+            break;
+        default:
+            EXPECT_MISSING(recover, SAND_POLICY_RECOVER, create);
+            EXPECT_MISSING(recover, SAND_POLICY_RECOVER, plan);
+            EXPECT_MISSING(recover, SAND_POLICY_RECOVER, destroy);
+        }
+    }
+}
+
 Test(policy_bind, a_builtin_binds_with_its_defaults)
 {
     struct sand_policy policy;
