@@ -1,5 +1,8 @@
+// The program `sandtable`.
 // SPDX-License-Identifier: GPL-2.0-or-later
-int main(void)
+#include "cli.h"
+
+int main(int argc, char **argv)
 {
-    return 0;
+    return sand_cli_main(argc, argv);
 }

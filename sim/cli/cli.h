@@ -1,0 +1,100 @@
+// What the subcommands share.
+// SPDX-License-Identifier: GPL-2.0-or-later
+#ifndef SAND_SIM_CLI_CLI_H
+#define SAND_SIM_CLI_CLI_H
+
+#include <argp.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "diag.h"
+#include "experiment.h"
+#include "summary.h"
+#include "sweep.h"
+
+struct sand_spec;
+
+// ---- dispatch
+// -------------------------------------------------------------------------------------
+
+// A subcommand: argv[0] is "sandtable VERB"; returns the result whose exit status the program has.
+struct sand_verb {
+    const char *name, *summary;
+    enum sand_rc (*run)(int argc, char **argv);
+};
+
+extern const struct sand_verb sand_verb_run, sand_verb_validate, sand_verb_step, sand_verb_show,
+    sand_verb_policy, sand_verb_schema;
+
+// Runs the program; returns its exit status.
+int sand_cli_main(int argc, char **argv);
+
+// ---- options
+// --------------------------------------------------------------------------------------
+
+// argp_parse, with "did you mean" for a misspelt long option. Leaves the process on --help and on a
+// usage error, as argp does.
+void sand_cli_parse(const struct argp *argp, int argc, char **argv, void *input);
+
+// A whole number from `min` to 4294967294; argp_error otherwise.
+uint32_t sand_cli_count(struct argp_state *state, const char *option, const char *text,
+                        uint32_t min);
+
+// Takes one positional argument into *slot; argp_error when there is more than one.
+void sand_cli_one_argument(struct argp_state *state, const char **slot, const char *argument);
+
+// --data and --set, for verbs that read an experiment. Use as argp child with input `struct
+// sand_cli_load *`.
+struct sand_cli_load {
+    const char *file; // EXPERIMENT.xml
+    const char *data;
+    const char **settings;
+    size_t n_settings, capacity;
+};
+extern const struct argp sand_cli_load_argp;
+void sand_cli_load_add(struct sand_cli_load *load, struct argp_state *state, const char *setting);
+void sand_cli_load_clear(struct sand_cli_load *load);
+
+// ---- experiments
+// ----------------------------------------------------------------------------------
+
+// Reads and binds the experiment.
+enum sand_rc sand_cli_load_spec(const struct sand_cli_load *load, struct sand_spec **spec,
+                                struct sand_diag *diag);
+
+// What the binder cannot know: splits, memory, the fabric's ports, policies and their parameters.
+// Reports every problem, then fails once.
+enum sand_rc sand_cli_check(const struct sand_experiment *experiment, struct sand_diag *diag);
+
+// "assumed:" and one line each; nothing when nothing is.
+void sand_cli_print_assumptions(const struct sand_experiment *experiment, FILE *out);
+
+// ---- terminal
+// -------------------------------------------------------------------------------------
+
+// A progress bar on stderr; does nothing unless stderr is a terminal and CI is unset.
+struct sand_cli_progress {
+    int active, shown;
+    int permille;
+    uint32_t units_done;
+};
+void sand_cli_progress_open(struct sand_cli_progress *progress, int quiet);
+void sand_cli_progress_draw(void *progress, double done, uint32_t units_done, uint32_t units);
+void sand_cli_progress_close(struct sand_cli_progress *progress);
+
+// Colour only on a terminal that can, and not with NO_COLOR (no-color.org).
+enum sand_style sand_cli_style(FILE *out);
+
+// ---- versions
+// -------------------------------------------------------------------------------------
+
+const char *sand_cli_version(void);
+const struct sand_library *sand_cli_libraries(size_t *n);
+
+// ---- results
+// --------------------------------------------------------------------------------------
+
+// Opens a results file and prints its summary to stdout.
+enum sand_rc sand_cli_show(const char *path, struct sand_diag *diag);
+
+#endif

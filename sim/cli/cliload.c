@@ -1,0 +1,135 @@
+// Reads an experiment, finds the catalogue, and checks what no single room can.
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli.h"
+#include "fabric.h"
+#include "mem.h"
+#include "policyhost.h"
+#include "spec.h"
+#include "train.h"
+
+// ---- catalogue
+// ------------------------------------------------------------------------------------
+
+static int has_catalogue(const char *dir, const char *below)
+{
+    char path[4096];
+    struct stat info;
+    int n = snprintf(path, sizeof path, "%s%s/platforms/catalogue", dir, below);
+    return n > 0 && (size_t)n < sizeof path && stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+// Whether the catalogue is installed beside this program.
+static int is_installed(void)
+{
+    char path[4096];
+    ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
+    if (n <= 0)
+        return 0;
+    path[n] = '\0';
+    char *slash = strrchr(path, '/');
+    if (!slash)
+        return 0;
+    *slash = '\0';
+    return has_catalogue(path, "/../share/sandtable");
+}
+
+// --data, else $SANDTABLE_DATA or what is installed (both found by the reader: NULL), else the
+// source tree this program was built from.
+static const char *data_dir(const struct sand_cli_load *load)
+{
+    const char *named = getenv("SANDTABLE_DATA");
+    if (load->data || (named && *named) || is_installed())
+        return load->data;
+    return has_catalogue(SAND_DATA_DIR, "") ? SAND_DATA_DIR : NULL;
+}
+
+enum sand_rc sand_cli_load_spec(const struct sand_cli_load *load, struct sand_spec **spec,
+                                struct sand_diag *diag)
+{
+    struct sand_spec_options options = {data_dir(load), load->settings, load->n_settings};
+    if (load->data && !has_catalogue(load->data, ""))
+        return sand_fail(diag, SAND_ERR_USAGE,
+                         "--data is \"%s\": holds no platforms/catalogue; name the directory that "
+                         "contains platforms and workloads",
+                         load->data);
+    return sand_spec_load(load->file, &options, spec, diag);
+}
+
+// ---- checks
+// ---------------------------------------------------------------------------------------
+
+// Keeps the first failure.
+static void keep(enum sand_rc *first, enum sand_rc rc)
+{
+    if (*first == SAND_OK)
+        *first = rc;
+}
+
+static enum sand_rc check_policy(const struct sand_choice *choice, enum sand_policy_family family,
+                                 struct sand_diag *diag)
+{
+    struct sand_policy policy = {0};
+    SAND_TRY(sand_policy_bind(choice, family, &policy, diag));
+    sand_policy_unbind(&policy);
+    return SAND_OK;
+}
+
+// Names the job, since the checks of a split know only the split.
+static enum sand_rc check_split(const struct sand_experiment *experiment,
+                                const struct sand_job_spec *job, struct sand_diag *diag)
+{
+    const struct sand_gpu_type *gpu = experiment->cluster.node_type->gpu;
+    struct sand_memory memory;
+    size_t errors = diag->n_errors;
+    enum sand_rc rc = sand_split_check(job->model, &job->split,
+                                       job->n_nodes * experiment->cluster.node_type->n_gpus, diag);
+    if (rc == SAND_OK)
+        rc = sand_memory_check(job->model, &job->split, gpu, experiment->kernels, &memory, diag);
+    if (rc != SAND_OK && diag->n_errors > errors)
+        sand_diag_add(diag, SAND_NOTE, NULL, 0, "the split above is that of job \"%s\"", job->id);
+    return rc;
+}
+
+static enum sand_rc check_job(const struct sand_experiment *experiment,
+                              const struct sand_job_spec *job, struct sand_diag *diag)
+{
+    enum sand_rc rc = SAND_OK;
+    if (job->kind == SAND_JOB_TRAIN && job->model && !(job->step_s > 0.0))
+        keep(&rc, check_split(experiment, job, diag));
+    if (job->checkpoint.policy.type)
+        keep(&rc, check_policy(&job->checkpoint.policy, SAND_POLICY_CHECKPOINT, diag));
+    return rc;
+}
+
+static enum sand_rc check_fabric(const struct sand_cluster *cluster, struct sand_diag *diag)
+{
+    struct sand_fabric *fabric = NULL;
+    SAND_TRY(sand_fabric_build(cluster, &fabric, diag));
+    sand_fabric_free(fabric);
+    return SAND_OK;
+}
+
+enum sand_rc sand_cli_check(const struct sand_experiment *experiment, struct sand_diag *diag)
+{
+    enum sand_rc rc = check_fabric(&experiment->cluster, diag);
+    keep(&rc, check_policy(&experiment->schedule, SAND_POLICY_SCHEDULE, diag));
+    keep(&rc, check_policy(&experiment->place, SAND_POLICY_PLACE, diag));
+    keep(&rc, check_policy(&experiment->recover, SAND_POLICY_RECOVER, diag));
+    for (size_t i = 0; i < experiment->n_jobs; i++)
+        keep(&rc, check_job(experiment, &experiment->jobs[i], diag));
+    return rc;
+}
+
+void sand_cli_print_assumptions(const struct sand_experiment *experiment, FILE *out)
+{
+    if (experiment->n_assumptions > 0)
+        fprintf(out, "assumed (no source confirms these):\n");
+    for (size_t i = 0; i < experiment->n_assumptions; i++)
+        fprintf(out, "  %s\n", experiment->assumptions[i]);
+}

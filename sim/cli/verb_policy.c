@@ -1,0 +1,132 @@
+// sandtable policy: the policies there are, and what they take.
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <math.h>
+#include <string.h>
+
+#include "cli.h"
+#include "policyhost.h"
+#include "units.h"
+
+enum { MAX_POLICIES = 64 };
+
+static const char doc[] = "Examples:\n"
+                          "  sandtable policy list\n"
+                          "  sandtable policy show checkpoint/daly\n"
+                          "\n"
+                          "Lists the built-in policies, or shows one with its parameters.";
+
+struct words {
+    const char *verb, *name;
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct words *words = state->input;
+    switch (key) {
+    case ARGP_KEY_ARG:
+        if (!words->verb)
+            words->verb = arg;
+        else if (!words->name)
+            words->name = arg;
+        else
+            argp_error(state, "there is nothing to do with \"%s\"", arg);
+        return 0;
+    case ARGP_KEY_NO_ARGS:
+        argp_error(state, "write \"list\", or \"show\" and a name");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static enum sand_rc list(void)
+{
+    struct sand_policy policy;
+    for (size_t i = 0; sand_policy_builtin(i, &policy); i++)
+        printf("%-20s %s\n", policy.type, policy.summary);
+    return SAND_OK;
+}
+
+// ---- show
+// -----------------------------------------------------------------------------------------
+
+static enum sand_dim dim_of(uint32_t dim)
+{
+    switch ((enum sandtable_dim)dim) {
+    case SANDTABLE_COUNT:
+        return SAND_DIM_COUNT;
+    case SANDTABLE_FRACTION:
+        return SAND_DIM_FRACTION;
+    case SANDTABLE_TIME_S:
+        return SAND_DIM_TIME;
+    case SANDTABLE_BYTES:
+        return SAND_DIM_BYTES;
+    case SANDTABLE_RATE_PER_S:
+        return SAND_DIM_RATE;
+    case SANDTABLE_NUMBER:
+        break;
+    }
+    return SAND_DIM_NUMBER;
+}
+
+static void print_param(const struct sandtable_param *param)
+{
+    enum sand_dim dim = dim_of(param->dim);
+    char value[64], low[64], high[64];
+    printf("  %s: %s\n", param->name, param->doc);
+    sand_quantity_format(param->default_value, dim, 6, value, sizeof value);
+    printf("    %s", sand_dim_name(dim));
+    if (param->required)
+        printf(", required");
+    else
+        printf(", default %s", value);
+    if (isfinite(param->min) || isfinite(param->max))
+        printf(", from %s to %s", sand_quantity_format(param->min, dim, 6, low, sizeof low),
+               sand_quantity_format(param->max, dim, 6, high, sizeof high));
+    printf("\n");
+}
+
+static void print_policy(const struct sand_policy *policy)
+{
+    printf("%s (version %s): %s\n", policy->type, policy->version, policy->summary);
+    printf(policy->n_params > 0 ? "parameters:\n" : "parameters: none\n");
+    for (size_t i = 0; i < policy->n_params; i++)
+        print_param(&policy->params[i]);
+}
+
+static enum sand_rc show(const char *name)
+{
+    struct sand_policy policy;
+    const char *names[MAX_POLICIES];
+    size_t n = 0;
+    for (size_t i = 0; sand_policy_builtin(i, &policy); i++) {
+        if (strcmp(policy.type, name) == 0) {
+            print_policy(&policy);
+            return SAND_OK;
+        }
+        if (n < MAX_POLICIES)
+            names[n++] = policy.type;
+    }
+    const char *nearest = sand_nearest(name, names, n);
+    if (nearest)
+        fprintf(stderr, "error: there is no policy \"%s\"; did you mean \"%s\"?\n", name, nearest);
+    else
+        fprintf(stderr, "error: there is no policy \"%s\"; `sandtable policy list' names them\n",
+                name);
+    return SAND_ERR_USAGE;
+}
+
+static enum sand_rc run(int argc, char **argv)
+{
+    static const struct argp argp = {NULL, parse, "list\nshow NAME", doc, NULL, NULL, NULL};
+    struct words words = {0};
+    sand_cli_parse(&argp, argc, argv, &words);
+    if (strcmp(words.verb, "list") == 0 && !words.name)
+        return list();
+    if (strcmp(words.verb, "show") == 0 && words.name)
+        return show(words.name);
+    fprintf(stderr, "error: write \"sandtable policy list\" or \"sandtable policy show NAME\"\n");
+    return SAND_ERR_USAGE;
+}
+
+const struct sand_verb sand_verb_policy = {"policy", "list the policies, or show one", run};

@@ -1,0 +1,194 @@
+// sandtable run: an experiment to a results file.
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <sched.h>
+#include <string.h>
+
+#include "cli.h"
+#include "mem.h"
+#include "spec.h"
+#include "sweep.h"
+
+enum { KEY_REPLICATIONS = 256, KEY_SEED, KEY_FORCE };
+
+struct run_options {
+    struct sand_cli_load load;
+    struct sand_arena arena; // texts made of options
+    const char *out_dir;
+    uint32_t jobs; // 0: not given
+    int force, quiet;
+};
+
+static const char doc[] =
+    "Examples:\n"
+    "  sandtable run experiment.xml\n"
+    "  sandtable run experiment.xml -o out/spares-32 --set \"policies/@hot_spares=32\"\n"
+    "\n"
+    "Simulates every replication of the experiment in processes of its own and writes "
+    "DIR/results.h5 "
+    "and DIR/results.run.json. An interrupted run goes on where it stopped when it is given again.";
+
+static const struct argp_option options[] = {
+    {"output", 'o', "DIR", 0, "Directory of the results; default: out/NAME of the experiment", 0},
+    {"replications", KEY_REPLICATIONS, "N", 0, "Replications instead of the experiment's", 0},
+    {"seed", KEY_SEED, "N", 0, "Seed instead of the experiment's", 0},
+    {"jobs", 'j', "N", 0, "Processes at a time; default: one per processor", 0},
+    {"force", KEY_FORCE, NULL, 0, "Overwrite results that exist", 0},
+    {"quiet", 'q', NULL, 0, "No progress bar and no summary", 0},
+    {0}};
+
+static void set_attribute(struct run_options *run, struct argp_state *state, const char *name,
+                          const char *value)
+{
+    const char *setting = sand_arena_printf(&run->arena, "@%s=%s", name, value);
+    if (!setting)
+        argp_failure(state, sand_rc_exit_status(SAND_ERR_NOMEM), 0, "out of memory");
+    sand_cli_load_add(&run->load, state, setting);
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct run_options *run = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &run->load;
+        return 0;
+    case 'o':
+        run->out_dir = arg;
+        return 0;
+    case 'j':
+        run->jobs = sand_cli_count(state, "--jobs", arg, 1);
+        return 0;
+    case 'q':
+        run->quiet = 1;
+        return 0;
+    case KEY_REPLICATIONS:
+        sand_cli_count(state, "--replications", arg, 1);
+        set_attribute(run, state, "replications", arg);
+        return 0;
+    case KEY_SEED:
+        set_attribute(run, state, "seed", arg);
+        return 0;
+    case KEY_FORCE:
+        run->force = 1;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+// Processors this process may use.
+static uint32_t processors(void)
+{
+    cpu_set_t set;
+    return sched_getaffinity(0, sizeof set, &set) == 0 ? (uint32_t)CPU_COUNT(&set) : 1;
+}
+
+static enum sand_rc default_dir(struct run_options *run, const struct sand_experiment *experiment,
+                                struct sand_diag *diag)
+{
+    if (!run->out_dir)
+        run->out_dir = sand_arena_printf(&run->arena, "out/%s", experiment->name);
+    return run->out_dir ? SAND_OK : sand_fail(diag, SAND_ERR_NOMEM, "out of memory");
+}
+
+static void put_quoted(FILE *out, const char *text)
+{
+    fputc('\'', out);
+    for (; *text; text++)
+        if (*text == '\'')
+            fputs("'\\''", out);
+        else
+            fputc(*text, out);
+    fputc('\'', out);
+}
+
+// The command line as a shell reads it.
+static void print_command(FILE *out, int argc, char **argv)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "-_./=@:,+%";
+    fputs(argv[0], out);
+    for (int i = 1; i < argc; i++) {
+        fputc(' ', out);
+        if (argv[i][0] && strspn(argv[i], plain) == strlen(argv[i]))
+            fputs(argv[i], out);
+        else
+            put_quoted(out, argv[i]);
+    }
+    fputc('\n', out);
+}
+
+static enum sand_rc sweep(struct run_options *run, const struct sand_experiment *experiment,
+                          struct sand_sweep_report *report, struct sand_diag *diag)
+{
+    struct sand_cli_progress progress;
+    uint32_t jobs = run->jobs > 0 ? run->jobs : processors();
+    struct sand_sweep_options sweep_options = {
+        .out_dir = run->out_dir,
+        .jobs = jobs < experiment->replications ? jobs : experiment->replications,
+        .n_replications = experiment->replications,
+        .force = run->force,
+        .program_version = sand_cli_version(),
+        .progress = sand_cli_progress_draw,
+        .progress_self = &progress,
+    };
+    sweep_options.libraries = sand_cli_libraries(&sweep_options.n_libraries);
+    sand_cli_progress_open(&progress, run->quiet);
+    enum sand_rc rc = sand_sweep_run(experiment, &sweep_options, report, diag);
+    sand_cli_progress_close(&progress);
+    return rc;
+}
+
+static enum sand_rc finish(const struct run_options *run, struct sand_diag *diag)
+{
+    struct sand_arena arena = {0};
+    enum sand_rc rc = SAND_OK;
+    char *path = sand_arena_printf(&arena, "%s/results.h5", run->out_dir);
+    if (!path)
+        rc = sand_fail(diag, SAND_ERR_NOMEM, "out of memory");
+    else if (!run->quiet)
+        rc = sand_cli_show(path, diag);
+    if (rc == SAND_OK && !run->quiet)
+        fprintf(stderr, "results: %s\n", path);
+    sand_arena_clear(&arena);
+    return rc;
+}
+
+static enum sand_rc execute(struct run_options *run, struct sand_sweep_report *report,
+                            struct sand_diag *diag)
+{
+    struct sand_spec *spec = NULL;
+    SAND_TRY(sand_cli_load_spec(&run->load, &spec, diag));
+    const struct sand_experiment *experiment = sand_spec_experiment(spec);
+    enum sand_rc rc = sand_cli_check(experiment, diag);
+    if (rc == SAND_OK)
+        rc = default_dir(run, experiment, diag);
+    if (rc == SAND_OK)
+        rc = sweep(run, experiment, report, diag);
+    if (rc == SAND_OK)
+        rc = finish(run, diag);
+    sand_spec_free(spec);
+    return rc;
+}
+
+static enum sand_rc run(int argc, char **argv)
+{
+    static const struct argp_child children[] = {{&sand_cli_load_argp, 0, NULL, 0}, {0}};
+    static const struct argp argp = {options, parse, "EXPERIMENT.xml", doc, children, NULL, NULL};
+    struct run_options run_options = {0};
+    struct sand_sweep_report report = {0};
+    struct sand_diag diag = {0};
+    sand_cli_parse(&argp, argc, argv, &run_options);
+    enum sand_rc rc = execute(&run_options, &report, &diag);
+    sand_diag_print(&diag, stderr);
+    if (report.interrupted && rc != SAND_OK) {
+        fputs("to go on: ", stderr);
+        print_command(stderr, argc, argv);
+    }
+    sand_diag_clear(&diag);
+    sand_cli_load_clear(&run_options.load);
+    sand_arena_clear(&run_options.arena);
+    return rc;
+}
+
+const struct sand_verb sand_verb_run = {"run", "simulate an experiment and write its results", run};

@@ -1,0 +1,194 @@
+// sandtable step: one training step of one job on its fabric.
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <inttypes.h>
+#include <string.h>
+
+#include "cli.h"
+#include "fabric.h"
+#include "mem.h"
+#include "profiletable.h"
+#include "spec.h"
+#include "step.h"
+
+enum { KEY_NO_FOLD = 256, KEY_FORMAT, KEY_JOB };
+
+static const char doc[] =
+    "Examples:\n"
+    "  sandtable step experiment.xml\n"
+    "  sandtable step experiment.xml --set \"jobs/job[@id='llama3']/split/@pp=8\" --format=json\n"
+    "\n"
+    "Places the experiment's first training job on the first nodes of the healthy cluster, "
+    "simulates one step, and prints its time, what it consists of, the memory of the fullest GPU "
+    "and the use of the links.";
+
+static const struct argp_option options[] = {
+    {"job", KEY_JOB, "ID", 0, "Another job than the first training job", 0},
+    {"format", KEY_FORMAT, "FORMAT", 0, "text (default), json or csv; SI units in the latter two",
+     0},
+    {"no-fold", KEY_NO_FOLD, NULL, 0,
+     "Simulate every actor, flow and link instead of one of each class: the same answer, slowly",
+     0},
+    {0}};
+
+typedef void printer_fn(const struct sand_profile_view *view, FILE *out);
+
+struct step_options {
+    struct sand_cli_load load;
+    const char *job;
+    printer_fn *print;
+    enum sand_folding folding;
+};
+
+static printer_fn *find_printer(struct argp_state *state, const char *format)
+{
+    static const char *const names[] = {"text", "json", "csv"};
+    static printer_fn *const printers[] = {sand_profile_print_text, sand_profile_print_json,
+                                           sand_profile_print_csv};
+    for (size_t i = 0; i < 3; i++)
+        if (strcmp(names[i], format) == 0)
+            return printers[i];
+    const char *nearest = sand_nearest(format, names, 3);
+    argp_error(state, "--format is \"%s\": must be text, json or csv%s%s%s", format,
+               nearest ? "; did you mean " : "", nearest ? nearest : "", nearest ? "?" : "");
+    return sand_profile_print_text;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct step_options *step = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &step->load;
+        return 0;
+    case KEY_JOB:
+        step->job = arg;
+        return 0;
+    case KEY_FORMAT:
+        step->print = find_printer(state, arg);
+        return 0;
+    case KEY_NO_FOLD:
+        step->folding = SAND_NO_FOLD;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+// ---- the job
+// --------------------------------------------------------------------------------------
+
+static enum sand_rc no_such_job(const struct sand_experiment *experiment, const char *id,
+                                struct sand_diag *diag)
+{
+    const char **names = sand_calloc(experiment->n_jobs, sizeof *names);
+    if (!names)
+        return sand_fail(diag, SAND_ERR_NOMEM, "out of memory");
+    for (size_t i = 0; i < experiment->n_jobs; i++)
+        names[i] = experiment->jobs[i].id;
+    const char *nearest = sand_nearest(id, names, experiment->n_jobs);
+    sand_free(names);
+    return sand_fail(diag, SAND_ERR_USAGE, "--job is \"%s\": the experiment has no such job%s%s%s",
+                     id, nearest ? "; did you mean \"" : "", nearest ? nearest : "",
+                     nearest ? "\"?" : "");
+}
+
+static enum sand_rc find_job(const struct sand_experiment *experiment, const char *id,
+                             const struct sand_job_spec **found, struct sand_diag *diag)
+{
+    for (size_t i = 0; i < experiment->n_jobs; i++) {
+        const struct sand_job_spec *job = &experiment->jobs[i];
+        if (id ? strcmp(job->id, id) != 0 : job->kind != SAND_JOB_TRAIN)
+            continue;
+        if (job->kind != SAND_JOB_TRAIN || !job->model)
+            return sand_fail(diag, SAND_ERR_USAGE,
+                             "--job is \"%s\": has a recorded duration and no model, so no step",
+                             job->id);
+        *found = job;
+        return SAND_OK;
+    }
+    if (id)
+        return no_such_job(experiment, id, diag);
+    return sand_fail(diag, SAND_ERR_INPUT,
+                     "the experiment has no training job; add one with a model");
+}
+
+// ---- the step
+// -------------------------------------------------------------------------------------
+
+static enum sand_rc solve(const struct sand_step_question *question,
+                          struct sand_step_profile *profile, struct sand_diag *diag)
+{
+    struct sand_step_problem *problem = NULL;
+    sand_step_warn(question, diag);
+    SAND_TRY(sand_step_prepare(question, &problem, diag));
+    enum sand_rc rc = sand_step_solve(problem, profile, diag);
+    sand_step_problem_free(problem);
+    return rc;
+}
+
+static enum sand_rc solve_on_first_nodes(const struct sand_experiment *experiment,
+                                         const struct sand_job_spec *job, enum sand_folding folding,
+                                         struct sand_fabric *fabric,
+                                         struct sand_step_profile *profile, struct sand_diag *diag)
+{
+    uint32_t *nodes = sand_calloc(job->n_nodes, sizeof *nodes);
+    if (!nodes)
+        return sand_fail(diag, SAND_ERR_NOMEM, "out of memory");
+    for (uint32_t i = 0; i < job->n_nodes; i++)
+        nodes[i] = i;
+    struct sand_step_question question = {.cluster = &experiment->cluster,
+                                          .kernels = experiment->kernels,
+                                          .fabric = fabric,
+                                          .job = job,
+                                          .nodes = nodes,
+                                          .folding = folding};
+    enum sand_rc rc = solve(&question, profile, diag);
+    sand_free(nodes);
+    return rc;
+}
+
+static enum sand_rc answer(const struct step_options *step,
+                           const struct sand_experiment *experiment, struct sand_diag *diag)
+{
+    const struct sand_job_spec *job = NULL;
+    struct sand_fabric *fabric = NULL;
+    struct sand_step_profile profile = {0};
+    SAND_TRY(find_job(experiment, step->job, &job, diag));
+    SAND_TRY(sand_cli_check(experiment, diag));
+    if (job->n_nodes > experiment->cluster.n_nodes)
+        return sand_fail(diag, SAND_ERR_INPUT,
+                         "job \"%s\" asks for %" PRIu32 " nodes, the cluster has %" PRIu32, job->id,
+                         job->n_nodes, experiment->cluster.n_nodes);
+    SAND_TRY(sand_fabric_build(&experiment->cluster, &fabric, diag));
+    enum sand_rc rc = solve_on_first_nodes(experiment, job, step->folding, fabric, &profile, diag);
+    sand_fabric_free(fabric);
+    struct sand_profile_view view = {experiment, job, &profile};
+    if (rc == SAND_OK)
+        step->print(&view, stdout);
+    return rc;
+}
+
+static enum sand_rc execute(const struct step_options *step, struct sand_diag *diag)
+{
+    struct sand_spec *spec = NULL;
+    SAND_TRY(sand_cli_load_spec(&step->load, &spec, diag));
+    enum sand_rc rc = answer(step, sand_spec_experiment(spec), diag);
+    sand_spec_free(spec);
+    return rc;
+}
+
+static enum sand_rc run(int argc, char **argv)
+{
+    static const struct argp_child children[] = {{&sand_cli_load_argp, 0, NULL, 0}, {0}};
+    static const struct argp argp = {options, parse, "EXPERIMENT.xml", doc, children, NULL, NULL};
+    struct step_options step = {.print = sand_profile_print_text, .folding = SAND_FOLD};
+    struct sand_diag diag = {0};
+    sand_cli_parse(&argp, argc, argv, &step);
+    enum sand_rc rc = execute(&step, &diag);
+    sand_diag_print(&diag, stderr);
+    sand_diag_clear(&diag);
+    sand_cli_load_clear(&step.load);
+    return rc;
+}
+
+const struct sand_verb sand_verb_step = {"step", "simulate one training step of a job", run};
