@@ -12,7 +12,7 @@
 struct sand_spec; // owns the model and everything it points at
 
 struct sand_spec_options {
-    const char *catalogue;       // directory that `sandtable:` resolves in; NULL: the built-in search
+    const char *catalogue; // directory that `sandtable:` resolves in; NULL: the built-in search
     const char *const *settings; // "path=value" overrides of --set
     size_t n_settings;
 };

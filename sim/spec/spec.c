@@ -1,0 +1,110 @@
+// Loads an experiment: read, override, bind, check, validate, canonicalise.
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "spec.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "specbind.h"
+
+struct sand_spec {
+    struct sand_arena arena;
+    struct sand_experiment experiment;
+};
+
+static void bind_root(struct spec_binding *binding, xmlNode *root,
+                      const struct sand_spec_options *options)
+{
+    if (!spec_is_element(root, spec_experiment.name)) {
+        spec_error(binding, sand_xml_place(root),
+                   "root element is <%.60s>; write <experiment xmlns=\"" SPEC_NAMESPACE "\" ...>",
+                   (const char *)root->name);
+        return;
+    }
+    for (size_t i = 0; options && i < options->n_settings && binding->rc == SAND_OK; i++)
+        spec_apply_setting(binding, root, options->settings[i]);
+    if (binding->rc == SAND_OK)
+        spec_bind(binding, &spec_experiment, root, binding->experiment);
+}
+
+// The last gate: every document that was read must match the generated schema.
+static enum sand_rc check_documents(struct spec_binding *binding,
+                                    const struct sand_xml_schema *schema)
+{
+    enum sand_rc rc = sand_xml_schema_check(schema, sand_xml_root(binding->xml), binding->diag);
+    for (struct spec_entry *entry = binding->entries; entry; entry = entry->next) {
+        enum sand_rc one = SAND_OK;
+        if (entry->from_catalogue && entry->node)
+            one = sand_xml_schema_check(schema, entry->node, binding->diag);
+        if (rc == SAND_OK)
+            rc = one;
+    }
+    return rc;
+}
+
+static enum sand_rc check_schema(struct spec_binding *binding)
+{
+    char *text = NULL;
+    size_t size = 0;
+    struct sand_xml_schema *schema = NULL;
+    FILE *out = open_memstream(&text, &size);
+    if (!out)
+        return SAND_ERR_NOMEM;
+    enum sand_rc rc = sand_spec_write_schema(out);
+    if (fclose(out) != 0 || rc != SAND_OK)
+        rc = SAND_ERR_NOMEM;
+    if (rc == SAND_OK)
+        rc = sand_xml_schema_open(text, size, &schema, binding->diag);
+    if (rc == SAND_OK)
+        rc = check_documents(binding, schema);
+    sand_xml_schema_close(schema);
+    free(text); // open_memstream's
+    return rc;
+}
+
+static enum sand_rc bind_all(struct spec_binding *binding, const struct sand_spec_options *options)
+{
+    bind_root(binding, sand_xml_root(binding->xml), options);
+    if (binding->rc != SAND_OK)
+        return sand_fail(binding->diag, binding->rc, "out of memory while reading the experiment");
+    if (binding->n_errors > 0)
+        return SAND_ERR_INPUT;
+    SAND_TRY(check_schema(binding));
+    SAND_TRY(spec_mark_use(binding));
+    return spec_canonicalise(binding);
+}
+
+enum sand_rc sand_spec_load(const char *path, const struct sand_spec_options *options,
+                            struct sand_spec **spec, struct sand_diag *diag)
+{
+    struct sand_xml *xml;
+    SAND_TRY(sand_xml_open(path, options ? options->catalogue : NULL, &xml, diag));
+    struct sand_spec *loaded = sand_calloc(1, sizeof *loaded);
+    enum sand_rc rc = SAND_ERR_NOMEM;
+    if (loaded) {
+        struct spec_binding binding = {
+            .xml = xml, .arena = &loaded->arena, .diag = diag, .experiment = &loaded->experiment};
+        binding.last = &binding.entries;
+        rc = bind_all(&binding, options);
+    }
+    sand_xml_close(xml);
+    if (rc != SAND_OK) {
+        sand_spec_free(loaded);
+        return rc;
+    }
+    *spec = loaded;
+    return SAND_OK;
+}
+
+void sand_spec_free(struct sand_spec *spec)
+{
+    if (!spec)
+        return;
+    sand_arena_clear(&spec->arena);
+    sand_free(spec);
+}
+
+const struct sand_experiment *sand_spec_experiment(const struct sand_spec *spec)
+{
+    return &spec->experiment;
+}

@@ -1,0 +1,247 @@
+// Derived values and checks over several attributes.
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "speccheck.h"
+
+#include <string.h>
+
+#include "specbind.h"
+
+static struct sand_xml_place place_of(const xmlNode *node)
+{
+    return node ? sand_xml_place(node) : (struct sand_xml_place){0};
+}
+
+// ---- catalogue ----
+
+SPEC_FINISH(node)
+{
+    (void)extra;
+    const struct sand_node_type *type = model;
+    if (type->scaleup != SAND_SCALEUP_NONE && !type->scaleup_link)
+        spec_error(binding, place_of(node),
+                   "node \"%s\" has a scale-up switch but no \"scaleup_link\"; write "
+                   "scaleup_link=\"sandtable:link/ID\"",
+                   type->id);
+    if (type->scaleup == SAND_SCALEUP_NONE && type->scaleup_link)
+        spec_error(binding, place_of(node),
+                   "node \"%s\" has a \"scaleup_link\" but scaleup=\"none\"; write "
+                   "scaleup=\"nvswitch\" or drop the link",
+                   type->id);
+    if (type->idle_W > type->max_W)
+        spec_error(binding, place_of(node), "node \"%s\": idle_power is more than max_power",
+                   type->id);
+    if (type->n_storage_nics > 0 && !(type->storage_nic_Bps > 0))
+        spec_error(binding, place_of(node),
+                   "node \"%s\" has storage_nics but no \"storage_nic_rate\"; write "
+                   "storage_nic_rate=\"400Gbps\"",
+                   type->id);
+}
+
+SPEC_FINISH(model)
+{
+    (void)extra;
+    const struct sand_transformer *transformer = model;
+    if (transformer->n_heads % transformer->n_kv_heads != 0)
+        spec_error(binding, place_of(node),
+                   "model \"%s\": heads (%u) is no multiple of kv_heads (%u)", transformer->id,
+                   transformer->n_heads, transformer->n_kv_heads);
+}
+
+// ---- policies ----
+
+static const char *file_of(struct spec_binding *binding, const xmlNode *node, long *line)
+{
+    struct sand_xml_place place = place_of(node);
+    const char *copy = place.file ? sand_arena_strdup(binding->arena, place.file) : NULL;
+    *line = place.line;
+    return place.file && !copy ? spec_no_memory(binding) : copy;
+}
+
+SPEC_FINISH(param)
+{
+    (void)extra;
+    struct sand_choice_param *param = model;
+    param->file = file_of(binding, node, &param->line);
+}
+
+SPEC_FINISH(choice)
+{
+    (void)extra;
+    struct sand_choice *choice = model;
+    choice->file = file_of(binding, node, &choice->line);
+}
+
+SPEC_FINISH(checkpoint)
+{
+    (void)extra;
+    struct sand_checkpoint_spec *checkpoint = model;
+    spec_finish_choice(binding, node, &checkpoint->policy, extra);
+}
+
+// ---- cluster ----
+
+// A copy of the link with another rate, under an id of its own so that the canonical text can
+// define it. Its provenance stays that of the original.
+static const struct sand_link_type *link_at_rate(struct spec_binding *binding,
+                                                 const struct sand_link_type *link, double rate_Bps)
+{
+    char text[40];
+    sand_quantity_canonical(rate_Bps, SAND_DIM_NUMBER, text, sizeof text);
+    for (char *c = text; *c; c++)
+        if (*c == '+')
+            *c = '_';
+    const char *id = sand_arena_printf(binding->arena, "%.36s-at-%sBps", link->id, text);
+    struct spec_entry *entry = id ? spec_entry_add(binding, SPEC_LINK, id) : NULL;
+    if (!entry)
+        return spec_no_memory(binding);
+    struct sand_link_type *copy = entry->model;
+    *copy = *link;
+    copy->id = entry->id;
+    copy->rate_Bps = rate_Bps;
+    entry->bound = 1;
+    return copy;
+}
+
+static void check_tiers(struct spec_binding *binding, const xmlNode *node,
+                        const struct sand_fabric_spec *fabric)
+{
+    if (fabric->n_tiers == 3 && fabric->leaves_per_pod == 0)
+        spec_error(binding, place_of(node),
+                   "fat_tree of 3 tiers lacks the attribute \"leaves_per_pod\"; write "
+                   "leaves_per_pod=\"192\"");
+    if (fabric->n_tiers == 2 && (fabric->leaves_per_pod > 0 || fabric->cores > 0))
+        spec_error(binding, place_of(node),
+                   "fat_tree of 2 tiers has \"%s\", which only 3 tiers have; write tiers=\"3\" or "
+                   "drop it",
+                   fabric->cores > 0 ? "cores" : "leaves_per_pod");
+}
+
+SPEC_FINISH(fat_tree)
+{
+    struct sand_fabric_spec *fabric = model;
+    check_tiers(binding, node, fabric);
+    double rate_Bps = extra[0];
+    if (!(rate_Bps > 0) || !fabric->link || rate_Bps == fabric->link->rate_Bps)
+        return;
+    if (rate_Bps > fabric->link->rate_Bps) {
+        char given[40], listed[40];
+        sand_quantity_format(rate_Bps, SAND_DIM_BANDWIDTH, 4, given, sizeof given);
+        sand_quantity_format(fabric->link->rate_Bps, SAND_DIM_BANDWIDTH, 4, listed, sizeof listed);
+        spec_warning(binding, place_of(node),
+                     "fat_tree attribute \"link_rate\" is %s, faster than the %s of link \"%s\"",
+                     given, listed, fabric->link->id);
+    }
+    fabric->link = link_at_rate(binding, fabric->link, rate_Bps);
+}
+
+static uint32_t ceil_div(uint32_t a, uint32_t b)
+{
+    return a / b + (a % b != 0);
+}
+
+SPEC_FINISH(cluster)
+{
+    (void)extra;
+    struct sand_cluster *cluster = model;
+    uint32_t racks = ceil_div(cluster->n_nodes, cluster->nodes_per_rack);
+    if (cluster->racks_per_row == 0)
+        cluster->racks_per_row = racks;
+    if (cluster->rows_per_hall == 0)
+        cluster->rows_per_hall = ceil_div(racks, cluster->racks_per_row);
+    uint64_t gpus = (uint64_t)cluster->n_nodes * cluster->node_type->n_gpus;
+    if (gpus > UINT32_MAX)
+        spec_error(binding, place_of(node), "cluster \"%s\" has %llu GPUs; at most %u are counted",
+                   cluster->name, (unsigned long long)gpus, UINT32_MAX);
+}
+
+// ---- jobs ----
+
+static void check_room(struct spec_binding *binding, const xmlNode *node,
+                       const struct sand_job_spec *job)
+{
+    const struct sand_experiment *experiment = binding->experiment;
+    uint32_t nodes = experiment->cluster.n_nodes, spares = experiment->hot_spares;
+    if (nodes == 0)
+        return; // reported already
+    if (job->n_nodes > nodes)
+        spec_error(binding, place_of(node), "job \"%s\" needs %u nodes, but cluster \"%s\" has %u",
+                   job->id, job->n_nodes, experiment->cluster.name, nodes);
+    else if ((uint64_t)job->n_nodes + spares > nodes)
+        spec_error(binding, place_of(node),
+                   "job \"%s\" needs %u nodes, but of the %u nodes of cluster \"%s\" %u are hot "
+                   "spares; lower hot_spares or the job",
+                   job->id, job->n_nodes, nodes, experiment->cluster.name, spares);
+}
+
+static void check_checkpoint(struct spec_binding *binding, const xmlNode *node,
+                             const struct sand_job_spec *job)
+{
+    const struct sand_checkpoint_spec *checkpoint = &job->checkpoint;
+    int timed = checkpoint->stall_s >= 0 && checkpoint->restore_s >= 0;
+    if (binding->experiment->cluster.n_nodes == 0 || !checkpoint->policy.type || timed ||
+        binding->experiment->cluster.storage.n_servers > 0 ||
+        strcmp(checkpoint->policy.type, "checkpoint/none") == 0)
+        return;
+    spec_error(binding, place_of(node),
+               "job \"%s\" saves checkpoints, but the cluster has no <storage>; add one, or give "
+               "both \"stall\" and \"restore\"",
+               job->id);
+}
+
+static void check_precision(struct spec_binding *binding, const xmlNode *node,
+                            const struct sand_job_spec *job)
+{
+    const struct sand_node_type *type = binding->experiment->cluster.node_type;
+    if (job->kind != SAND_JOB_TRAIN || !type || !type->gpu || job->split.precision != SAND_FP8 ||
+        job->split.tp == 0)
+        return;
+    if (!(type->gpu->peak_fp8_flops > 0) || !(type->gpu->gemm_fp8_flops > 0))
+        spec_error(
+            binding, place_of(node),
+            "job \"%s\" trains with precision=\"fp8\", but gpu \"%s\" has no fp8 rates; write "
+            "precision=\"bf16\"",
+            job->id, type->gpu->id);
+}
+
+SPEC_FINISH(job)
+{
+    (void)extra;
+    struct sand_job_spec *job = model;
+    job->kind = job->model ? SAND_JOB_TRAIN : SAND_JOB_RECORDED;
+    check_room(binding, node, job);
+    check_checkpoint(binding, node, job);
+    check_precision(binding, node, job);
+    int64_t duration_ns = binding->experiment->duration_ns;
+    if (duration_ns > 0 && job->submit_ns >= duration_ns)
+        spec_warning(binding, place_of(node),
+                     "job \"%s\" is submitted when the experiment is over; it never runs", job->id);
+}
+
+// ---- faults ----
+
+static void check_law(struct spec_binding *binding, const xmlNode *node, const char *fault,
+                      const char *name, const struct sand_law *law)
+{
+    int shaped = law->kind == SAND_LAW_WEIBULL || law->kind == SAND_LAW_LOGNORMAL;
+    if (shaped && !(law->shape > 0))
+        spec_error(binding, place_of(node),
+                   "fault \"%s\": %s_law needs \"%s_shape\" above 0; write %s_shape=\"1.2\"", fault,
+                   name, name, name);
+    if (!shaped && law->shape != 0)
+        spec_error(binding, place_of(node),
+                   "fault \"%s\" has \"%s_shape\", which only the laws weibull and lognormal have; "
+                   "drop it or name the law",
+                   fault, name);
+}
+
+SPEC_FINISH(fault)
+{
+    struct sand_fault_class *fault = model;
+    double count = extra[0], over_s = extra[1], nodes = extra[2];
+    if (over_s > 0 && nodes > 0)
+        fault->rate_per_node_s = count / (over_s * nodes);
+    check_law(binding, node, fault->id, "detect", &fault->detect);
+    check_law(binding, node, fault->id, "diagnose", &fault->diagnose);
+    check_law(binding, node, fault->id, "restart", &fault->restart);
+    check_law(binding, node, fault->id, "repair", &fault->repair);
+}
