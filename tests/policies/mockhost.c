@@ -2,9 +2,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "mockhost.h"
 
+#include <criterion/criterion.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "rng.h"
 #include "units.h"
 
 static struct mock_host *mock_of(const struct sandtable_host *host)
@@ -93,6 +95,8 @@ static int mock_start(const struct sandtable_host *host, uint32_t job)
     allocate(mock, job);
     mock->jobs[job].state = SANDTABLE_JOB_RUNNING;
     mock->jobs[job].start_ns = mock->now_ns;
+    if (mock->jobs[job].walltime_ns >= 0)
+        mock->jobs[job].end_ns = mock->now_ns + mock->jobs[job].walltime_ns;
     mock->start_s[job] = mock->now_ns / SAND_NS_PER_S;
     mock->end_s[job] += mock->start_s[job];
     return 0;
@@ -133,6 +137,16 @@ static void end_job(struct mock_host *host, uint32_t job)
     }
 }
 
+// A running job whose request has run out ends in the next nanosecond, for all anyone knows.
+static void move_overdue(struct mock_host *host)
+{
+    for (size_t i = 0; i < host->n_jobs; i++) {
+        struct sandtable_job *job = &host->jobs[i];
+        if (job->state == SANDTABLE_JOB_RUNNING && job->end_ns >= 0 && job->end_ns <= host->now_ns)
+            job->end_ns = host->now_ns + 1;
+    }
+}
+
 // Ends first, then arrivals, as in the real host. Returns whether anything happened.
 static int apply_events(struct mock_host *host, int64_t now_s)
 {
@@ -157,12 +171,13 @@ static void add_jobs(struct mock_host *host, const struct mock_job *jobs, size_t
 {
     host->n_jobs = n_jobs;
     for (uint32_t i = 0; i < n_jobs; i++) {
-        host->jobs[i] = (struct sandtable_job){.job = i,
-                                               .n_nodes = jobs[i].n_nodes,
-                                               .submit_ns = jobs[i].submit_s * SAND_NS_PER_S,
-                                               .start_ns = -1,
-                                               .walltime_ns = -1,
-                                               .end_ns = -1};
+        host->jobs[i] = (struct sandtable_job){
+            .job = i,
+            .n_nodes = jobs[i].n_nodes,
+            .submit_ns = jobs[i].submit_s * SAND_NS_PER_S,
+            .start_ns = -1,
+            .walltime_ns = jobs[i].request_s > 0 ? jobs[i].request_s * SAND_NS_PER_S : -1,
+            .end_ns = -1};
         host->end_s[i] = jobs[i].run_s;
         host->start_s[i] = -1;
     }
@@ -176,9 +191,31 @@ int mock_run(struct mock_host *host, const struct mock_job *jobs, size_t n_jobs,
     int rc = schedule->create(&host->table, &self);
     for (int64_t now_s = 0; rc == 0 && now_s <= horizon_s; now_s++) {
         host->now_ns = now_s * SAND_NS_PER_S;
-        if (apply_events(host, now_s))
+        const int happened = apply_events(host, now_s);
+        move_overdue(host);
+        if (happened)
             rc = schedule->decide(self);
     }
     schedule->destroy(self);
     return rc;
+}
+
+void mock_draw_jobs(uint64_t seed, struct mock_job *jobs)
+{
+    const struct sand_rng rng = {seed, 0};
+    int64_t submit_s = 0;
+    for (uint64_t i = 0; i < MOCK_JOBS; i++) {
+        submit_s += (int64_t)(sand_rng_u64(rng, SAND_STREAM_TEST, i, 0) % 8);
+        jobs[i] = (struct mock_job){
+            (uint32_t)(1 + sand_rng_u64(rng, SAND_STREAM_TEST, i, 1) % 16), submit_s,
+            (int64_t)(1 + sand_rng_u64(rng, SAND_STREAM_TEST, i, 2) % 20), 0};
+    }
+}
+
+void mock_bind_schedule(const char *type, const char *plugin, struct sand_policy *policy)
+{
+    const struct sand_choice choice = {.type = type, .plugin = plugin};
+    struct sand_diag diag = {0};
+    const enum sand_rc rc = sand_policy_bind(&choice, SAND_POLICY_SCHEDULE, policy, &diag);
+    cr_assert_eq(rc, SAND_OK, "%s", diag.n_messages > 0 ? diag.messages[0].text : "");
 }

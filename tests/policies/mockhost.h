@@ -10,6 +10,7 @@ enum { MOCK_NODES = 16, MOCK_JOBS = 64 };
 struct mock_job {
     uint32_t n_nodes;
     int64_t submit_s, run_s;
+    int64_t request_s; // 0: nothing requested
 };
 
 // Zeroed by mock_reset(). `start_s` and `first_node` are what the schedule decided.
@@ -35,5 +36,11 @@ void mock_reset(struct mock_host *host, size_t n_nodes, const struct sand_policy
 // Runs the jobs (in submit order) under a schedule policy until `horizon_s`. Returns what the
 // policy's last call returned; stops at the first that is not 0.
 int mock_run(struct mock_host *host, const struct mock_job *jobs, size_t n_jobs, int64_t horizon_s);
+
+// Draws MOCK_JOBS jobs of 1 to 16 nodes and 1 to 20 s, in submit order, without requests.
+void mock_draw_jobs(uint64_t seed, struct mock_job *jobs);
+
+// Binds a schedule policy without parameters; `plugin` may be NULL. Fails the test if it cannot.
+void mock_bind_schedule(const char *type, const char *plugin, struct sand_policy *policy);
 
 #endif

@@ -3,24 +3,15 @@
 #include <criterion/criterion.h>
 
 #include "mockhost.h"
-#include "rng.h"
-
-static void bind_fifo(const char *type, const char *plugin, struct sand_policy *policy)
-{
-    const struct sand_choice choice = {.type = type, .plugin = plugin};
-    struct sand_diag diag = {0};
-    const enum sand_rc rc = sand_policy_bind(&choice, SAND_POLICY_SCHEDULE, policy, &diag);
-    cr_assert_eq(rc, SAND_OK, "%s", diag.n_messages > 0 ? diag.messages[0].text : "");
-}
 
 // Four nodes. A takes two for 10 s; B wants all four and must wait for A; C would fit beside A but
 // may not overtake B.
 Test(fifo, the_head_blocks_all_behind_it)
 {
-    const struct mock_job jobs[] = {{2, 0, 10}, {4, 0, 5}, {1, 1, 1}, {2, 3, 4}};
+    const struct mock_job jobs[] = {{2, 0, 10, 0}, {4, 0, 5, 0}, {1, 1, 1, 0}, {2, 3, 4, 0}};
     struct sand_policy policy;
     struct mock_host host;
-    bind_fifo("schedule/fifo", NULL, &policy);
+    mock_bind_schedule("schedule/fifo", NULL, &policy);
     mock_reset(&host, 4, &policy);
     cr_assert_eq(mock_run(&host, jobs, 4, 100), 0);
     const int64_t expected[] = {0, 10, 15, 15}; // C and D start together: as many as fit
@@ -29,18 +20,6 @@ Test(fifo, the_head_blocks_all_behind_it)
                      (long)host.start_s[i]);
     cr_assert_eq(host.n_failures, 0u);
     sand_policy_unbind(&policy);
-}
-
-static void draw_jobs(uint64_t seed, struct mock_job *jobs)
-{
-    const struct sand_rng rng = {seed, 0};
-    int64_t submit_s = 0;
-    for (uint64_t i = 0; i < MOCK_JOBS; i++) {
-        submit_s += (int64_t)(sand_rng_u64(rng, SAND_STREAM_TEST, i, 0) % 8);
-        jobs[i] = (struct mock_job){(uint32_t)(1 + sand_rng_u64(rng, SAND_STREAM_TEST, i, 1) % 16),
-                                    submit_s,
-                                    (int64_t)(1 + sand_rng_u64(rng, SAND_STREAM_TEST, i, 2) % 20)};
-    }
 }
 
 // Nodes in use by jobs 0..last (all started) just after the events of second t.
@@ -60,11 +39,11 @@ static uint32_t used_at(const struct mock_job *jobs, const struct mock_host *hos
 Test(fifo, starts_in_order_and_as_early_as_order_allows)
 {
     struct sand_policy policy;
-    bind_fifo("schedule/fifo", NULL, &policy);
+    mock_bind_schedule("schedule/fifo", NULL, &policy);
     for (uint64_t seed = 1; seed <= 20; seed++) {
         struct mock_job jobs[MOCK_JOBS];
         struct mock_host host;
-        draw_jobs(seed, jobs);
+        mock_draw_jobs(seed, jobs);
         mock_reset(&host, MOCK_NODES, &policy);
         cr_assert_eq(mock_run(&host, jobs, MOCK_JOBS, 5000), 0);
         for (size_t i = 0; i < MOCK_JOBS; i++) {
@@ -86,12 +65,12 @@ Test(fifo, starts_in_order_and_as_early_as_order_allows)
 Test(fifo, the_example_plugin_decides_exactly_as_the_builtin)
 {
     struct sand_policy builtin, example;
-    bind_fifo("schedule/fifo", NULL, &builtin);
-    bind_fifo("schedule/example-fifo", SAND_TEST_PLUGINS "/example_fifo.so", &example);
+    mock_bind_schedule("schedule/fifo", NULL, &builtin);
+    mock_bind_schedule("schedule/example-fifo", SAND_TEST_PLUGINS "/example_fifo.so", &example);
     for (uint64_t seed = 1; seed <= 20; seed++) {
         struct mock_job jobs[MOCK_JOBS];
         struct mock_host a, b;
-        draw_jobs(seed, jobs);
+        mock_draw_jobs(seed, jobs);
         mock_reset(&a, MOCK_NODES, &builtin);
         mock_reset(&b, MOCK_NODES, &example);
         cr_assert_eq(mock_run(&a, jobs, MOCK_JOBS, 5000), 0);
@@ -114,10 +93,10 @@ static int refuse_start(const struct sandtable_host *host, uint32_t job)
 
 Test(fifo, a_start_the_host_refuses_is_passed_on)
 {
-    const struct mock_job job = {1, 0, 1};
+    const struct mock_job job = {1, 0, 1, 0};
     struct sand_policy policies[2];
-    bind_fifo("schedule/fifo", NULL, &policies[0]);
-    bind_fifo("schedule/example-fifo", SAND_TEST_PLUGINS "/example_fifo.so", &policies[1]);
+    mock_bind_schedule("schedule/fifo", NULL, &policies[0]);
+    mock_bind_schedule("schedule/example-fifo", SAND_TEST_PLUGINS "/example_fifo.so", &policies[1]);
     for (size_t i = 0; i < 2; i++) {
         struct mock_host host;
         mock_reset(&host, 4, &policies[i]);
@@ -131,10 +110,10 @@ Test(fifo, a_start_the_host_refuses_is_passed_on)
 // The policy printed in docs/formats/policy.md: C (1 node) overtakes B, which has to wait for A.
 Test(fifo, the_policy_of_the_format_page_lets_small_jobs_overtake)
 {
-    const struct mock_job jobs[] = {{2, 0, 10}, {4, 0, 5}, {1, 1, 1}, {2, 3, 4}};
+    const struct mock_job jobs[] = {{2, 0, 10, 0}, {4, 0, 5, 0}, {1, 1, 1, 0}, {2, 3, 4, 0}};
     struct sand_policy policy;
     struct mock_host host;
-    bind_fifo("schedule/all-that-fit", SAND_TEST_PLUGINS "/all_that_fit.so", &policy);
+    mock_bind_schedule("schedule/all-that-fit", SAND_TEST_PLUGINS "/all_that_fit.so", &policy);
     mock_reset(&host, 4, &policy);
     cr_assert_eq(mock_run(&host, jobs, 4, 100), 0);
     const int64_t expected[] = {0, 10, 1, 3};
@@ -146,10 +125,10 @@ Test(fifo, the_policy_of_the_format_page_lets_small_jobs_overtake)
 
 Test(fifo, a_refused_call_ends_the_policy)
 {
-    const struct mock_job job = {1, 0, 1};
+    const struct mock_job job = {1, 0, 1, 0};
     struct sand_policy policy;
     struct mock_host host;
-    bind_fifo("schedule/starts-twice", SAND_TEST_PLUGINS "/starts_twice.so", &policy);
+    mock_bind_schedule("schedule/starts-twice", SAND_TEST_PLUGINS "/starts_twice.so", &policy);
     mock_reset(&host, 4, &policy);
     cr_assert_neq(mock_run(&host, &job, 1, 10), 0);
     cr_assert_str_eq(host.message, "start: this job is not waiting");
