@@ -449,6 +449,38 @@ Test(bridge, a_thousand_equal_flows_end_in_one_wait)
     run(Bps, MANY, MANY, equal_ends, NULL);
 }
 
+// One component of 100,000 links: 1,000 flows over 101 links each, each sharing one with the next.
+// The solver walks it by recursion. Inner flows share both ends: all go at half speed.
+enum { CHAIN = 1000, STRIDE = 100 };
+
+static enum sand_rc chain(struct sand_bridge *bridge, void *argument)
+{
+    (void)argument;
+    static struct sand_flow_end ends[CHAIN];
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < CHAIN; i++) {
+        uint32_t way[STRIDE + 1];
+        for (uint32_t h = 0; h <= STRIDE; h++)
+            way[h] = i * STRIDE + h;
+        start(bridge, way, STRIDE + 1, 1e9);
+    }
+    cr_assert_eq(sand_bridge_wait(bridge, INFINITY, ends, &n), SAND_OK);
+    cr_assert_eq(n, (uint32_t)CHAIN);
+    assert_near(sand_bridge_now_s(bridge), 2.0, 1e-12);
+    return SAND_OK;
+}
+
+Test(bridge, a_component_of_100000_links_is_solved)
+{
+    const uint32_t n_links = CHAIN * STRIDE + 1;
+    double *Bps = sand_calloc(n_links, sizeof *Bps);
+    cr_assert_not_null(Bps);
+    for (uint32_t i = 0; i < n_links; i++)
+        Bps[i] = 1e9;
+    run(Bps, n_links, CHAIN, chain, NULL);
+    sand_free(Bps);
+}
+
 // A late clock: at 1e7 and 3e7 s (a year) the grain of a double is 2 to 4 ns, above SimGrid's time
 // precision. Ends must come, in order, to within that grain.
 static enum sand_rc late(struct sand_bridge *bridge, void *argument)
