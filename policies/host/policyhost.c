@@ -83,7 +83,7 @@ static enum sand_rc find_builtin(const struct sand_choice *choice, enum sand_pol
                                  struct sand_policy *policy, struct sand_diag *diag)
 {
     for (size_t i = 0; sand_policy_builtin(i, policy); i++) {
-        if (policy->family == family && strcmp(policy->type, choice->type) == 0)
+        if (strcmp(policy->type, choice->type) == 0)
             return SAND_OK;
     }
     return unknown_type(choice, family, diag);

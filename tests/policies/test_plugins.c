@@ -75,12 +75,42 @@ ParameterizedTest(struct refusal *refusal, plugins, is_refused_with_its_reason)
 
 Test(plugins, a_type_without_its_family_is_refused_before_anything_is_loaded)
 {
+    static const char *const types[] = {"crashes", "scheduler/crashes", "schedule/"};
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
+        struct sand_policy policy;
+        struct sand_diag diag = {0};
+        cr_assert_eq(bind_file("crashes.so", types[i], SAND_POLICY_SCHEDULE, &policy, &diag),
+                     SAND_ERR_INPUT, "%s", types[i]);
+        cr_assert(strstr(diag.messages[0].text, "schedule/..."), "%s", diag.messages[0].text);
+        sand_diag_clear(&diag);
+    }
+}
+
+// Whether a file of this name is mapped into the process.
+static int is_mapped(const char *file)
+{
+    char line[4096];
+    int mapped = 0;
+    FILE *maps = fopen("/proc/self/maps", "r");
+    cr_assert_not_null(maps);
+    while (fgets(line, sizeof line, maps) != NULL)
+        mapped |= strstr(line, file) != NULL;
+    fclose(maps);
+    return mapped;
+}
+
+Test(plugins, a_refused_or_unbound_object_is_unloaded)
+{
     struct sand_policy policy;
-    struct sand_diag diag = {0};
-    cr_assert_eq(bind_file("crashes.so", "crashes", SAND_POLICY_SCHEDULE, &policy, &diag),
-                 SAND_ERR_INPUT);
-    cr_assert(strstr(diag.messages[0].text, "schedule/..."), "%s", diag.messages[0].text);
-    sand_diag_clear(&diag);
+    cr_assert_eq(
+        bind_file("wrong_abi.so", "schedule/wrong-abi", SAND_POLICY_SCHEDULE, &policy, NULL),
+        SAND_ERR_PLUGIN);
+    cr_assert_not(is_mapped("/wrong_abi.so"));
+    cr_assert_eq(bind_file("crashes.so", "schedule/crashes", SAND_POLICY_SCHEDULE, &policy, NULL),
+                 SAND_OK);
+    cr_assert(is_mapped("/crashes.so"));
+    sand_policy_unbind(&policy);
+    cr_assert_not(is_mapped("/crashes.so"));
 }
 
 Test(plugins, a_file_that_is_no_shared_object_is_refused)
@@ -108,6 +138,13 @@ Test(plugins, a_bare_name_is_never_searched_in_the_system)
     cr_assert_eq(sand_policy_bind(&choice, SAND_POLICY_SCHEDULE, &policy, &diag), SAND_ERR_PLUGIN);
     cr_assert(strstr(diag.messages[diag.n_messages - 1].text, "cannot be read"));
     sand_diag_clear(&diag);
+    struct sand_policy beside;
+    mock_bind_schedule("schedule/example-fifo", SAND_TEST_PLUGINS "/example_fifo.so", &policy);
+    cr_assert_eq(chdir(SAND_TEST_PLUGINS), 0);
+    mock_bind_schedule("schedule/example-fifo", "example_fifo.so", &beside);
+    cr_assert_str_eq(beside.sha256, policy.sha256);
+    sand_policy_unbind(&beside);
+    sand_policy_unbind(&policy);
 }
 
 // Those that only misbehave in a run must get there: the replay's tests rely on them.

@@ -127,6 +127,15 @@ Test(policy_bind, a_parameter_is_parsed_in_its_dimension)
     sand_policy_unbind(&policy);
 }
 
+Test(policy_bind, the_bounds_of_a_range_belong_to_it)
+{
+    struct sand_policy policy;
+    const struct sand_choice_param least = given("interval", "1ms");
+    const struct sand_choice choice = choose("checkpoint/fixed", &least, 1);
+    cr_assert_eq(sand_policy_bind(&choice, SAND_POLICY_CHECKPOINT, &policy, NULL), SAND_OK);
+    sand_policy_unbind(&policy);
+}
+
 Test(policy_bind, a_required_parameter_has_no_value_before_it_is_bound)
 {
     struct sand_policy policy;
