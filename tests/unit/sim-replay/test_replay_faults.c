@@ -1,0 +1,386 @@
+// Faults and recovery, by hand from the dates at which the fault process strikes.
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "replay_fixture.h"
+
+#include <math.h>
+#include <string.h>
+
+#include <criterion/criterion.h>
+
+#include "units.h"
+
+static struct replay_case c;
+static struct kept_rows kept;
+
+static void forget(void)
+{
+    keep_clear(&kept);
+}
+
+TestSuite(replay_faults, .fini = forget, .timeout = 30);
+
+static double seconds(int64_t ns)
+{
+    return (double)ns / 1e9;
+}
+
+// Takes the first seed with which node 0 is struck between `from` and `to` and, like nodes 1 to
+// n - 1, not again before `quiet`.
+static int64_t strike_node_0(uint32_t n_nodes, double from_s, double to_s, double quiet_s)
+{
+    int64_t dates[8][2];
+    for (c.experiment.seed = 1; c.experiment.seed < 100000; c.experiment.seed++) {
+        case_fault_dates(&c, dates, n_nodes);
+        int fits = seconds(dates[0][0]) >= from_s && seconds(dates[0][0]) < to_s &&
+                   seconds(dates[0][1]) > quiet_s;
+        for (uint32_t node = 1; node < n_nodes; node++)
+            fits = fits && seconds(dates[node][0]) > quiet_s;
+        if (fits)
+            return dates[0][0];
+    }
+    cr_assert_fail("no seed fits");
+    return 0;
+}
+
+static const struct sand_incidents_row *incident(size_t row)
+{
+    cr_assert_lt(row, N_ROWS(&kept, incidents));
+    return &ROWS(&kept, incidents)[row];
+}
+
+static size_t count_decisions(const char *action)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < N_ROWS(&kept, decisions); i++)
+        n += strcmp(ROWS(&kept, decisions)[i].action.text, action) == 0;
+    return n;
+}
+
+// Without checkpoints a fault costs everything: 30 s to detect, 20 s to diagnose, 60 s to restart,
+// all steps again, and recovered when one more step is done.
+Test(replay_faults, restart_on_the_same_nodes)
+{
+    case_set(&c, 2, 3000);
+    case_job(&c, "a", 1, 0, 10, 0);
+    case_fault(&c, "hang", 1000, SAND_REMEDY_RESTART, 30, 20, 60, 500);
+    const int64_t fault = strike_node_0(1, 300, 600, 3000);
+    case_run_well(&c, &kept);
+    const int64_t k = fault / S(10), partial = fault - k * S(10);
+    cr_assert_eq(N_ROWS(&kept, incidents), 1);
+    const struct sand_incidents_row *i = incident(0);
+    cr_assert_eq(i->fault_ns, fault);
+    cr_assert_eq(i->steps_lost, (uint64_t)k);
+    cr_assert_float_eq(i->partial_step_s, seconds(partial), 1e-9);
+    cr_assert_float_eq(i->detect_s, 30, 1e-9);
+    cr_assert_float_eq(i->diagnose_s, 20, 1e-9);
+    cr_assert_float_eq(i->restart_s, 60, 1e-9);
+    cr_assert_float_eq(i->wait_nodes_s + i->restore_s + i->repair_s, 0, 1e-9);
+    cr_assert_float_eq(i->recompute_s, 10 * (double)k, 1e-9);
+    cr_assert_float_eq(i->catch_up_s, 10, 1e-9);
+    cr_assert_eq(i->recovered_ns, fault + S(110) + (k + 1) * S(10));
+    cr_assert_float_eq(i->lost_gpu_s, 8 * (110 + 10 * (double)k + seconds(partial)), 1e-6);
+    cr_assert_eq(i->parent, UINT32_MAX);
+    cr_assert_eq(i->replacement, UINT32_MAX);
+    cr_assert_float_eq(booked_gpu_s(&kept, "lost"), 8 * seconds(fault), 1e-6);
+    cr_assert_float_eq(booked_gpu_s(&kept, "detecting"), 8 * 30, 1e-6);
+    cr_assert_float_eq(booked_gpu_s(&kept, "restarting"), 8 * 60, 1e-6);
+    const struct sand_jobs_row *job = &ROWS(&kept, jobs)[0];
+    cr_assert_eq(job->steps_done, (uint64_t)((S(3000) - fault - S(110)) / S(10)));
+    cr_assert_eq(job->incidents, 1);
+    cr_assert_eq(N_ROWS(&kept, attempts), 2);
+    cr_assert_eq(ROWS(&kept, attempts)[1].begin_ns, fault + S(110));
+    cr_assert_eq(count_decisions("restart"), 1);
+}
+
+// Planned interruptions go the same way and are counted apart.
+Test(replay_faults, planned_interruptions_are_counted_apart)
+{
+    case_set(&c, 2, 3000);
+    case_job(&c, "a", 1, 0, 10, 0);
+    case_fault(&c, "upgrade", 1000, SAND_REMEDY_RESTART, 0, 0, 60, 0)->planned = 1;
+    strike_node_0(1, 300, 600, 3000);
+    case_run_well(&c, &kept);
+    cr_assert_eq(incident(0)->planned, 1);
+    cr_assert_eq(ROWS(&kept, jobs)[0].incidents, 0);
+    cr_assert_eq(ROWS(&kept, jobs)[0].planned_incidents, 1);
+    cr_assert_eq(ROWS(&kept, replications)[0].planned_incidents, 1);
+}
+
+// With a checkpoint: back to the last durable step, 15 s to read it, and only the steps since then
+// again. Saves of 4 s after every 100 s of steps: from 104 n on, steps 10 n + k.
+Test(replay_faults, restores_the_last_checkpoint)
+{
+    case_set(&c, 2, 3000);
+    struct sand_job_spec *job = case_job(&c, "a", 1, 0, 10, 0);
+    case_saves(&c, job, "100s", SAND_SAVE_BLOCKING, 4, 0);
+    job->checkpoint.restore_s = 15;
+    case_fault(&c, "hang", 1000, SAND_REMEDY_RESTART, 30, 20, 60, 0);
+    const int64_t fault = strike_node_0(1, 340, 400, 3000);
+    case_run_well(&c, &kept);
+    const int64_t k = (fault - S(312)) / S(10); // 3 saves before
+    const struct sand_incidents_row *i = incident(0);
+    cr_assert_eq(i->steps_lost, (uint64_t)k);
+    cr_assert_float_eq(i->restore_s, 15, 1e-9);
+    cr_assert_float_eq(i->recompute_s, 10 * (double)k, 1e-9);
+    cr_assert_eq(ROWS(&kept, attempts)[1].first_step, 30);
+    cr_assert_eq(ROWS(&kept, attempts)[1].begin_ns, fault + S(125));
+    cr_assert_float_eq(booked_gpu_s(&kept, "lost"), 8 * seconds(fault - S(312)), 1e-6);
+    cr_assert_float_eq(booked_gpu_s(&kept, "restoring"), 8 * 15, 1e-6);
+}
+
+// The same with a transfer: 50 GB at one node's 10 GB/s are 5 s, each way.
+Test(replay_faults, restores_by_a_transfer)
+{
+    case_set(&c, 2, 3000);
+    struct sand_job_spec *job = case_job(&c, "a", 1, 0, 10, 0);
+    case_saves(&c, job, "100s", SAND_SAVE_BLOCKING, -1, 50e9);
+    case_fault(&c, "hang", 1000, SAND_REMEDY_RESTART, 30, 20, 60, 0);
+    strike_node_0(1, 340, 400, 3000);
+    case_run_well(&c, &kept);
+    cr_assert_float_eq(incident(0)->restore_s, 5, 1e-9);
+}
+
+// Saves during the recomputation belong to it: a save interval of 30 s, the first save beyond the
+// end of the fault's work, leaves 2 stalls of 4 s before the mark is passed.
+Test(replay_faults, saves_during_recomputation_are_part_of_it)
+{
+    case_set(&c, 2, 3000);
+    struct sand_job_spec *job = case_job(&c, "a", 1, 0, 10, 0);
+    case_saves(&c, job, "300s", SAND_SAVE_ASYNC, 4, 1e12); // 100 s of writing
+    job->checkpoint.restore_s = 0;
+    case_fault(&c, "hang", 1000, SAND_REMEDY_RESTART, 0, 0, 60, 0);
+    // Struck while the first save (300 s to 404 s) is still being written: all is lost.
+    const int64_t fault = strike_node_0(1, 345, 395, 3000);
+    case_run_well(&c, &kept);
+    const struct sand_checkpoints_row *saves = ROWS(&kept, checkpoints);
+    cr_assert_eq(saves[0].begin_ns, S(300));
+    cr_assert_eq(saves[0].resume_ns, S(304));
+    cr_assert_eq(saves[0].durable_ns, -1);
+    const int64_t after = (fault - S(304)) / S(10); // steps since the save began
+    const struct sand_incidents_row *i = incident(0);
+    cr_assert_eq(i->steps_lost, (uint64_t)(30 + after));
+    cr_assert_float_eq(i->recompute_s, 10 * (30 + (double)after) + 4, 1e-9);
+    cr_assert_float_eq(i->catch_up_s, 10, 1e-9);
+    cr_assert_eq(saves[1].begin_ns, fault + S(60) + S(300));
+    cr_assert_eq(saves[1].durable_ns, fault + S(60) + S(404));
+}
+
+// A blocking save that a fault cuts off is lost, and the steps in it.
+Test(replay_faults, a_blocking_save_is_cut_off)
+{
+    case_set(&c, 2, 3000);
+    struct sand_job_spec *job = case_job(&c, "a", 1, 0, 10, 0);
+    case_saves(&c, job, "300s", SAND_SAVE_BLOCKING, -1, 1e12); // 100 s
+    case_fault(&c, "hang", 1000, SAND_REMEDY_RESTART, 0, 0, 60, 0);
+    const int64_t fault = strike_node_0(1, 305, 395, 3000);
+    case_run_well(&c, &kept);
+    cr_assert_eq(ROWS(&kept, checkpoints)[0].resume_ns, -1);
+    cr_assert_eq(ROWS(&kept, checkpoints)[0].durable_ns, -1);
+    cr_assert_eq(incident(0)->steps_lost, 30);
+    cr_assert_float_eq(incident(0)->partial_step_s, 0, 1e-12);
+    cr_assert_float_eq(booked_gpu_s(&kept, "lost"), 8 * 300, 1e-6);
+    // The cut-off stall, the repeated save at fault + 60 + 300, and so on every 400 s.
+    cr_assert_eq(ROWS(&kept, checkpoints)[1].begin_ns, fault + S(360));
+    cr_assert_eq(ROWS(&kept, checkpoints)[1].durable_ns, fault + S(460));
+}
+
+// ---- nodes --------------------------------------------------------------------------------------
+
+// A spare takes the failed node's rank; the node is repaired for 500 s and becomes the spare.
+Test(replay_faults, a_spare_replaces)
+{
+    case_set(&c, 4, 3000);
+    c.experiment.hot_spares = 1;
+    case_job(&c, "a", 2, 0, 10, 0);
+    case_fault(&c, "gpu", 3000, SAND_REMEDY_REPLACE, 30, 20, 60, 500);
+    strike_node_0(4, 300, 600, 3000);
+    case_run_well(&c, &kept);
+    const struct sand_incidents_row *i = incident(0);
+    cr_assert_eq(i->node, 0);
+    cr_assert_eq(i->replacement, 3);
+    cr_assert_float_eq(i->wait_nodes_s, 0, 1e-12);
+    cr_assert_float_eq(i->repair_s, 500, 1e-9);
+    cr_assert_float_eq(booked_gpu_s(&kept, "down"), 8 * 500, 1e-6);
+    cr_assert_float_eq(booked_gpu_s(&kept, "spare"), 8 * 2500, 1e-6);
+    cr_assert_eq(count_decisions("spare"), 1);
+}
+
+// No spare: an idle node. It stays with the job; the repaired one is idle.
+Test(replay_faults, an_idle_node_replaces)
+{
+    case_set(&c, 2, 3000);
+    case_job(&c, "a", 1, 0, 10, 0);
+    case_fault(&c, "gpu", 1000, SAND_REMEDY_REPLACE, 30, 20, 60, 500);
+    strike_node_0(2, 300, 600, 3000);
+    case_run_well(&c, &kept);
+    cr_assert_eq(incident(0)->replacement, 1);
+    cr_assert_eq(count_decisions("idle node"), 1);
+    cr_assert_float_eq(booked_gpu_s(&kept, "idle"), 8 * 2500, 1e-6);
+}
+
+// Neither: the job keeps its other node and waits for the repair.
+Test(replay_faults, waits_for_the_repair)
+{
+    case_set(&c, 2, 3000);
+    case_job(&c, "a", 2, 0, 10, 0);
+    case_fault(&c, "gpu", 1000, SAND_REMEDY_REPLACE, 30, 20, 60, 500);
+    const int64_t fault = strike_node_0(2, 300, 600, 3000);
+    case_run_well(&c, &kept);
+    const struct sand_incidents_row *i = incident(0);
+    cr_assert_float_eq(i->wait_nodes_s, 500, 1e-9);
+    cr_assert_eq(i->replacement, 0);
+    cr_assert_float_eq(booked_gpu_s(&kept, "waiting for nodes"), 8 * 500, 1e-6); // the other node
+    cr_assert_eq(ROWS(&kept, attempts)[1].begin_ns, fault + S(610));
+    cr_assert_eq(count_decisions("wait"), 1);
+}
+
+// A waiting job comes before one in the queue: b ends and frees a node that the head of the queue
+// would have taken.
+Test(replay_faults, recovering_jobs_come_before_new_ones)
+{
+    case_set(&c, 2, 3000);
+    case_job(&c, "a", 1, 0, 10, 0);
+    case_recorded(&c, "b", 1, 0, 900);
+    case_recorded(&c, "c", 1, 1, 100);
+    case_fault(&c, "gpu", 1000, SAND_REMEDY_REPLACE, 30, 20, 60, 5000);
+    const int64_t fault = strike_node_0(2, 300, 600, 3000);
+    case_run_well(&c, &kept);
+    cr_assert_eq(ROWS(&kept, jobs)[1].end_ns, S(900));
+    cr_assert_eq(incident(0)->replacement, 1);
+    cr_assert_float_eq(incident(0)->wait_nodes_s, 850 - seconds(fault), 1e-9);
+    cr_assert_str_eq(ROWS(&kept, jobs)[2].state.text, "waiting");
+}
+
+// A repair that ends after the experiment is no deadlock: the job is waiting at the end, and a
+// warning says so.
+Test(replay_faults, waiting_at_the_end_is_a_warning)
+{
+    case_set(&c, 1, 3000);
+    case_job(&c, "a", 1, 0, 10, 0);
+    case_fault(&c, "gpu", 1000, SAND_REMEDY_REPLACE, 30, 20, 60, 5000);
+    const int64_t fault = strike_node_0(1, 300, 600, 3000);
+    struct sand_diag diag = {0};
+    cr_assert_eq(case_run(&c, 0, &kept, &diag), SAND_OK);
+    check_books(&c, &kept);
+    cr_assert_eq(diag.n_warnings, 1);
+    cr_assert_not_null(strstr(diag.messages[0].text, "\"a\" (0 of 1 nodes"));
+    cr_assert_eq(incident(0)->recovered_ns, -1);
+    cr_assert_float_eq(incident(0)->wait_nodes_s, 2950 - seconds(fault), 1e-9);
+    sand_diag_clear(&diag);
+}
+
+// ---- a fault during recovery --------------------------------------------------------------------
+
+// Takes the first seed with which node 0 is struck at 300 to 600 s and node 1 between `from` and
+// `to` later, and nothing else before the end.
+static void strike_two(double from_s, double to_s, int64_t fault[2])
+{
+    int64_t dates[8][2];
+    const uint32_t n = c.experiment.cluster.n_nodes;
+    for (c.experiment.seed = 1; c.experiment.seed < 1000000; c.experiment.seed++) {
+        case_fault_dates(&c, dates, n);
+        const double later = seconds(dates[1][0] - dates[0][0]);
+        int fits = seconds(dates[0][0]) >= 300 && seconds(dates[0][0]) < 600 && later > from_s &&
+                   later < to_s;
+        for (uint32_t node = 0; fits && node < n; node++)
+            fits = dates[node][node < 2 ? 1 : 0] > c.experiment.duration_ns;
+        if (fits) {
+            fault[0] = dates[0][0];
+            fault[1] = dates[1][0];
+            return;
+        }
+    }
+    cr_assert_fail("no seed fits");
+}
+
+// While the first fault is being diagnosed the second strikes: a child. All phases begin again with
+// the second's detection; at the end of its diagnosis both nodes leave, one for a spare, one for an
+// idle node; both incidents end together and each has its own sum of parts.
+Test(replay_faults, a_fault_during_diagnosis_is_a_child)
+{
+    case_set(&c, 4, 2000);
+    c.experiment.hot_spares = 1;
+    case_job(&c, "a", 2, 0, 10, 0);
+    case_fault(&c, "gpu", 3000, SAND_REMEDY_REPLACE, 30, 20, 60, 500);
+    int64_t fault[2];
+    strike_two(31, 49, fault);
+    case_run_well(&c, &kept);
+    const double gap = seconds(fault[1] - fault[0]);
+    const int64_t k = fault[0] / S(10);
+    const struct sand_incidents_row *parent = incident(0), *child = incident(1);
+    cr_assert_eq(child->parent, 0);
+    cr_assert_eq(child->steps_lost, 0);
+    cr_assert_float_eq(parent->detect_s, 30 + 30, 1e-9);
+    cr_assert_float_eq(parent->diagnose_s, gap - 30 + 20, 1e-9);
+    cr_assert_float_eq(child->detect_s, 30, 1e-9);
+    cr_assert_float_eq(child->diagnose_s, 20, 1e-9);
+    for (int i = 0; i < 2; i++) {
+        cr_assert_float_eq(incident((size_t)i)->restart_s, 60, 1e-9);
+        cr_assert_float_eq(incident((size_t)i)->recompute_s, 10 * (double)k, 1e-9);
+        cr_assert_float_eq(incident((size_t)i)->catch_up_s, 10, 1e-9);
+        cr_assert_eq(incident((size_t)i)->recovered_ns, fault[1] + S(110) + (k + 1) * S(10));
+    }
+    cr_assert_eq(parent->replacement, 3);
+    cr_assert_eq(child->replacement, 2);
+    // The replication counts the parent's time once.
+    cr_assert_float_eq(ROWS(&kept, replications)[0].lost_gpu_s, parent->lost_gpu_s, 1e-9);
+    cr_assert_float_eq(ROWS(&kept, replications)[0].recovery_s, parent->recovery_s, 1e-9);
+}
+
+// The second fault strikes when the first is 110 s old: steps are being done again. The step it
+// cuts off and the steps before it are lost a second time.
+Test(replay_faults, a_fault_during_recomputation)
+{
+    case_set(&c, 2, 2000);
+    case_job(&c, "a", 2, 0, 10, 0);
+    case_fault(&c, "hang", 3000, SAND_REMEDY_RESTART, 30, 20, 60, 0);
+    int64_t fault[2];
+    strike_two(120, 290, fault);
+    case_run_well(&c, &kept);
+    const int64_t k = fault[0] / S(10), again = fault[1] - fault[0] - S(110);
+    const struct sand_incidents_row *parent = incident(0), *child = incident(1);
+    cr_assert_eq(child->parent, 0);
+    cr_assert_eq(child->steps_lost, (uint64_t)(again / S(10)));
+    cr_assert_float_eq(child->partial_step_s, seconds(again % S(10)), 1e-9);
+    cr_assert_float_eq(parent->recompute_s, seconds(again) + 10 * (double)k, 1e-9);
+    cr_assert_float_eq(child->recompute_s, 10 * (double)k, 1e-9);
+    cr_assert_float_eq(parent->catch_up_s, 10, 1e-9);
+    cr_assert_eq(ROWS(&kept, jobs)[0].steps_lost, (uint64_t)(k + again / S(10)));
+}
+
+// Two nodes are missing and one idle node is there: the job waits for the second.
+Test(replay_faults, waits_with_one_of_two_replaced)
+{
+    case_set(&c, 3, 2000);
+    case_job(&c, "a", 2, 0, 10, 0);
+    case_fault(&c, "gpu", 3000, SAND_REMEDY_REPLACE, 30, 20, 60, 500);
+    int64_t fault[2];
+    strike_two(1, 29, fault);
+    case_run_well(&c, &kept);
+    cr_assert_eq(incident(0)->replacement, 2);
+    // Both are back 500 s later; the nearest to node 1 is node 1.
+    cr_assert_eq(incident(1)->replacement, 0);
+    cr_assert_float_eq(incident(0)->wait_nodes_s, 500, 1e-9);
+    cr_assert_float_eq(incident(1)->wait_nodes_s, 500, 1e-9);
+}
+
+// The variance over mean of interruptions per day: by hand from the incidents' dates.
+Test(replay_faults, dispersion_of_daily_counts)
+{
+    case_set(&c, 8, 20 * 86400 + 3600);
+    case_job(&c, "a", 8, 0, 10, 0);
+    case_fault(&c, "hang", 4 * 86400, SAND_REMEDY_RESTART, 0, 0, 60, 0);
+    case_run_well(&c, &kept);
+    double counts[20] = {0}, mean = 0, squares = 0;
+    for (size_t i = 0; i < N_ROWS(&kept, incidents); i++) {
+        const int64_t day = incident(i)->fault_ns / S(86400);
+        if (day < 20)
+            counts[day]++;
+    }
+    for (int d = 0; d < 20; d++)
+        mean += counts[d] / 20;
+    for (int d = 0; d < 20; d++)
+        squares += (counts[d] - mean) * (counts[d] - mean);
+    cr_assert_gt(N_ROWS(&kept, incidents), 20);
+    cr_assert_float_eq(ROWS(&kept, replications)[0].dispersion, squares / 19 / mean, 1e-9);
+}
