@@ -1,0 +1,27 @@
+// Answers by the digest of their problem. Internal to sim/oracle.
+// SPDX-License-Identifier: GPL-2.0-or-later
+#ifndef SAND_SIM_ORACLE_MEMO_H
+#define SAND_SIM_ORACLE_MEMO_H
+
+#include <stdint.h>
+
+#include "rc.h"
+#include "stepprofile.h"
+
+// Zero-initialise to start, clear to end.
+struct sand_memo_entry;
+struct sand_memo {
+    struct sand_memo_entry *table;
+};
+
+// The answer kept under `digest`, or NULL. O(1).
+const struct sand_step_profile *sand_memo_find(const struct sand_memo *memo,
+                                               const uint8_t digest[32]);
+
+// Keeps an answer; `digest` must be new. SAND_ERR_NOMEM leaves the memo as it was. O(1).
+enum sand_rc sand_memo_keep(struct sand_memo *memo, const uint8_t digest[32],
+                            const struct sand_step_profile *profile);
+
+void sand_memo_clear(struct sand_memo *memo);
+
+#endif
