@@ -234,9 +234,10 @@ enum sand_rc sand_glue_plan(struct sand_world *w, struct sand_world_job *j)
     SAND_TRY(sand_glue_verdict(j->checkpoint, returned, "next"));
     if (!j->plan.save)
         return SAND_OK;
-    if (!(j->plan.interval_s > 0))
+    if (!(j->plan.interval_s > 0) || isinf(j->plan.interval_s))
         return sand_glue_violation(j->checkpoint,
-                                   "gave job \"%s\" the interval %g s; it must be above 0",
+                                   "gave job \"%s\" the interval %g s; it must be above 0 and "
+                                   "finite (save = 0 is how to say never)",
                                    j->spec->id, j->plan.interval_s);
     j->interval_ns = sand_ns_from_s(j->plan.interval_s);
     return note_interval(w, j);
