@@ -3,7 +3,6 @@
 #include "forkserver.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -33,6 +32,7 @@ enum sand_rc sand_forkserver_open(sand_work_fn *work, size_t answer_size,
         return sand_fail(diag, SAND_ERR_IO, "step server: no socket pair: %s", strerror(errno));
     }
     const pid_t parent = getpid();
+    fflush(NULL); // SimGrid flushes all streams: what is buffered now would be written twice
     const pid_t pid = fork();
     if (pid == 0)
         sand_server_loop(ends[1], parent, work, answer_size);
@@ -47,14 +47,14 @@ enum sand_rc sand_forkserver_open(sand_work_fn *work, size_t answer_size,
     return SAND_OK;
 }
 
-// Ends the server, which has hung up, and keeps how it died.
+// Takes leave of the server and keeps how it died. It has hung up, or does so now that its line is
+// closed.
 static void bury(struct sand_forkserver *server)
 {
     int status = 0;
     pid_t got;
     close(server->fd);
     server->fd = -1;
-    kill(server->pid, SIGKILL); // a no-op on a dead one: it is our child and not waited for yet
     do
         got = waitpid(server->pid, &status, 0);
     while (got < 0 && errno == EINTR);

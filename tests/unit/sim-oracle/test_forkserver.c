@@ -49,6 +49,8 @@ static enum sand_rc work(const void *request, size_t size, void *answer, struct 
         _exit(3);
     if (what == 'E')
         _exit(0); // ends well, but silently
+    if (what == 'F')
+        fflush(NULL);
     if (what == 'M') {
         sand_diag_add(diag, SAND_WARNING, "a file.xml", 41, "first %s", "message");
         sand_diag_add(diag, SAND_ERROR, NULL, 0, "second, with 100%% and \xc3\xa9");
@@ -201,6 +203,28 @@ Test(forkserver, nothing_leaks)
     close(extra);
     cr_assert_eq(count_entries("/proc/self/fd"), mine);
     cr_assert(waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD, "no zombie");
+}
+
+// SimGrid flushes every stream at the end of a run. What the caller had written but not flushed
+// when the server started must not come out of the children again.
+Test(forkserver, unflushed_output_comes_out_once)
+{
+    FILE *file = tmpfile();
+    cr_assert_not_null(file);
+    fflush(stdout);
+    const int before = dup(STDOUT_FILENO);
+    cr_assert_geq(dup2(fileno(file), STDOUT_FILENO), 0);
+    setvbuf(stdout, NULL, _IOFBF, 4096);
+    printf("once");
+    struct sand_forkserver *server = open_server();
+    ask(server, "F", 1);
+    ask(server, "F", 1);
+    sand_forkserver_close(server);
+    fflush(stdout);
+    dup2(before, STDOUT_FILENO);
+    close(before);
+    cr_assert_eq(lseek(fileno(file), 0, SEEK_END), 4);
+    fclose(file);
 }
 
 static void on_alarm(int number)
