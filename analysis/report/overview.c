@@ -1,0 +1,184 @@
+// The figures of a summary: what was run, and the means over runs.
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "overview.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "units.h"
+
+size_t sand_run_index(const struct sand_rowset *rows, uint32_t replication)
+{
+    const size_t n = rows->n_replications;
+    if (n == 0)
+        return n;
+    const size_t guess = (size_t)replication - rows->replications[0].replication;
+    if (guess < n && rows->replications[guess].replication == replication)
+        return guess;
+    for (size_t i = 0; i < n; i++)
+        if (rows->replications[i].replication == replication)
+            return i;
+    return n;
+}
+
+static enum sand_rc load(struct sand_results *results, struct sand_rowset *rows,
+                         struct sand_diag *diag)
+{
+    const void *data;
+#define TABLE(name, doc)                                                                           \
+    SAND_TRY(sand_results_table(results, SAND_TABLE_##name, &data, &rows->n_##name, diag));        \
+    rows->name = data;
+#define COL(table, type, name, unit, doc)
+#include "results.def"
+#undef TABLE
+#undef COL
+    return SAND_OK;
+}
+
+// ---- one figure per run
+// -----------------------------------------------------------------------------
+
+enum run_figure {
+    RUN_MFU,
+    RUN_GOODPUT,
+    RUN_ETTR_RUN,
+    RUN_ETTR_TOTAL,
+    RUN_UNEXPECTED,
+    RUN_PLANNED,
+    RUN_DISPERSION,
+    RUN_LOST,
+    RUN_TOKENS,
+    RUN_ENERGY,
+    RUN_POWER,
+    RUN_TOKEN_ENERGY,
+    RUN_FIGURES
+};
+
+static double run_figure(const struct sand_replications_row *run, enum run_figure figure,
+                         double duration_s)
+{
+    const double figures[RUN_FIGURES] = {
+        [RUN_MFU] = run->mfu,
+        [RUN_GOODPUT] = run->goodput_mfu,
+        [RUN_ETTR_RUN] = run->ettr_run,
+        [RUN_ETTR_TOTAL] = run->ettr_total,
+        [RUN_UNEXPECTED] = (double)run->incidents,
+        [RUN_PLANNED] = (double)run->planned_incidents,
+        [RUN_DISPERSION] = run->dispersion,
+        [RUN_LOST] = run->lost_gpu_s,
+        [RUN_TOKENS] = run->tokens,
+        [RUN_ENERGY] = run->energy_J,
+        [RUN_POWER] = run->energy_J / duration_s,
+        [RUN_TOKEN_ENERGY] = run->tokens > 0.0 ? run->energy_J / run->tokens : (double)NAN,
+    };
+    return figures[figure];
+}
+
+static enum sand_rc summarise_runs(const struct sand_rowset *rows, struct sand_arena *arena,
+                                   struct sand_overview *overview)
+{
+    struct sand_summary *const targets[RUN_FIGURES] = {
+        [RUN_MFU] = &overview->mfu,
+        [RUN_GOODPUT] = &overview->goodput_mfu,
+        [RUN_ETTR_RUN] = &overview->ettr_run,
+        [RUN_ETTR_TOTAL] = &overview->ettr_total,
+        [RUN_UNEXPECTED] = &overview->unexpected,
+        [RUN_PLANNED] = &overview->planned,
+        [RUN_DISPERSION] = &overview->dispersion,
+        [RUN_LOST] = &overview->lost_gpu_s,
+        [RUN_TOKENS] = &overview->tokens,
+        [RUN_ENERGY] = &overview->energy_J,
+        [RUN_POWER] = &overview->power_W,
+        [RUN_TOKEN_ENERGY] = &overview->token_energy_J,
+    };
+    double *const values = sand_arena_alloc(arena, rows->n_replications + 1, sizeof *values);
+    if (values == NULL)
+        return SAND_ERR_NOMEM;
+    for (int figure = 0; figure < RUN_FIGURES; figure++) {
+        for (size_t i = 0; i < rows->n_replications; i++)
+            values[i] =
+                run_figure(&rows->replications[i], (enum run_figure)figure, overview->duration_s);
+        *targets[figure] = sand_summarise(values, rows->n_replications);
+    }
+    return SAND_OK;
+}
+
+// ---- jobs
+// -------------------------------------------------------------------------------------------
+
+// HFU of a run: of its jobs, weighted by the GPU time of the steps they executed, as MFU is.
+static enum sand_rc summarise_hfu(const struct sand_rowset *rows, struct sand_arena *arena,
+                                  struct sand_overview *overview)
+{
+    const size_t n = rows->n_replications;
+    double *const sums = sand_arena_alloc(arena, n + 1, sizeof *sums);
+    double *const weights = sand_arena_alloc(arena, n + 1, sizeof *weights);
+    if (sums == NULL || weights == NULL)
+        return SAND_ERR_NOMEM;
+    for (size_t i = 0; i < rows->n_jobs; i++) {
+        const struct sand_jobs_row *const job = &rows->jobs[i];
+        const size_t run = sand_run_index(rows, job->replication);
+        const double weight =
+            (double)(job->steps_done + job->steps_lost) * job->step_s * (double)job->gpus;
+        if (run == n || !isfinite(job->hfu) || !isfinite(weight))
+            continue;
+        sums[run] += weight * job->hfu;
+        weights[run] += weight;
+    }
+    for (size_t i = 0; i < n; i++)
+        sums[i] = weights[i] > 0.0 ? sums[i] / weights[i] : (double)NAN;
+    overview->hfu = sand_summarise(sums, n);
+    return SAND_OK;
+}
+
+static void count_state(struct sand_job_states *states, const char *state)
+{
+    if (strcmp(state, "finished") == 0)
+        states->finished++;
+    else if (strcmp(state, "running at the end") == 0 || strcmp(state, "running") == 0)
+        states->running++;
+    else if (strcmp(state, "waiting") == 0)
+        states->waiting++;
+    else if (strcmp(state, "failed") == 0)
+        states->failed++;
+    else
+        states->other++;
+}
+
+// Jobs and GPUs asked for are those of the first run: all runs have the same jobs.
+static void count_jobs(const struct sand_rowset *rows, struct sand_overview *overview)
+{
+    for (size_t i = 0; i < rows->n_jobs; i++) {
+        count_state(&overview->states, rows->jobs[i].state.text);
+        if (rows->jobs[i].replication != rows->jobs[0].replication)
+            continue;
+        overview->n_jobs++;
+        overview->gpus_asked += rows->jobs[i].gpus;
+    }
+}
+
+static enum sand_rc make(const struct sand_rowset *rows, struct sand_arena *arena,
+                         struct sand_overview *overview)
+{
+    count_jobs(rows, overview);
+    SAND_TRY(summarise_runs(rows, arena, overview));
+    SAND_TRY(summarise_hfu(rows, arena, overview));
+    SAND_TRY(sand_overview_time(rows, arena, overview));
+    SAND_TRY(sand_overview_steps(rows, arena, overview));
+    SAND_TRY(sand_overview_saves(rows, arena, overview));
+    return sand_overview_faults(rows, arena, overview);
+}
+
+enum sand_rc sand_overview_make(struct sand_results *results, struct sand_arena *arena,
+                                struct sand_overview *overview, struct sand_diag *diag)
+{
+    struct sand_rowset rows;
+    SAND_TRY(load(results, &rows, diag));
+    *overview = (struct sand_overview){.meta = sand_results_meta(results)};
+    overview->duration_s = sand_s_from_ns(overview->meta->duration_ns);
+    overview->n_runs = rows.n_replications;
+    const enum sand_rc rc = make(&rows, arena, overview);
+    if (rc == SAND_ERR_NOMEM)
+        return sand_fail(diag, rc, "out of memory for the summary of \"%s\"", overview->meta->name);
+    return rc;
+}

@@ -1,0 +1,105 @@
+// The figures of a summary, computed once and printed by whoever likes.
+// SPDX-License-Identifier: GPL-2.0-or-later
+#ifndef SAND_ANALYSIS_REPORT_OVERVIEW_H
+#define SAND_ANALYSIS_REPORT_OVERVIEW_H
+
+#include "diag.h"
+#include "mem.h"
+#include "stats.h"
+#include "store.h"
+
+// The tables of a results file, as arrays.
+struct sand_rowset {
+#define TABLE(name, doc)                                                                           \
+    const struct sand_##name##_row *name;                                                          \
+    size_t n_##name;
+#define COL(table, type, name, unit, doc)
+#include "results.def"
+#undef TABLE
+#undef COL
+};
+
+// "A run" is one replication; figures named so are means over them.
+
+struct sand_time_class { // a ledger class
+    const char *name;
+    int allocated;  // a job held the GPUs
+    double gpu_s;   // a run
+    double power_W; // mean of the whole time
+};
+
+struct sand_step_split { // a training job's step, mean over the steps executed in all runs
+    const char *job;
+    double gpu_s; // a run: the order of importance
+    double step_s, healthy_step_s, memory_B;
+    double compute_s, exposed_tp_s, exposed_pp_s, exposed_dp_s, bubble_s, data_stall_s;
+};
+
+struct sand_fault_group { // by cause, or by class
+    const char *name;
+    int planned;       // 1: all of it planned, 0: none, -1: mixed
+    size_t n;          // interruptions, all runs
+    double lost_gpu_s; // all runs; what struck during a recovery is in the loss of that recovery
+};
+
+enum { SAND_RECOVERY_PARTS = 7 };
+extern const char *const sand_recovery_part_names[SAND_RECOVERY_PARTS];
+
+struct sand_recovery_times {      // of incidents that struck no recovery and are over, all runs
+    size_t n, n_children, n_open; // counted; not counted: children; not over at the end
+    double mean_s, median_s, p95_s;
+    double parts_s[SAND_RECOVERY_PARTS]; // means, in the order of the names
+};
+
+struct sand_job_states { // all runs
+    size_t finished, running, waiting, failed, other;
+};
+
+struct sand_saves {
+    struct sand_summary durable;   // a run
+    struct sand_summary undurable; // a run: a fault or the end came first
+    double interval_s, stall_s;    // means over all saves
+    double to_durable_s;           // begin to durable, mean
+    double share;                  // of the allocated GPU time
+};
+
+struct sand_overview {
+    const struct sand_meta *meta;
+    double duration_s;
+    size_t n_runs, n_jobs, gpus_asked;
+    double capacity_gpus;
+    struct sand_summary mfu, hfu, goodput_mfu, ettr_run, ettr_total;
+    struct sand_summary unexpected, planned, dispersion, lost_gpu_s;
+    struct sand_summary power_W, energy_J, tokens, token_energy_J;
+    struct sand_step_split *splits; // by GPU time, most first
+    size_t n_splits;
+    struct sand_time_class *classes; // allocated first, in the ledger's order
+    size_t n_classes;
+    double capacity_gpu_s, allocated_gpu_s;          // a run
+    struct sand_fault_group *causes, *fault_classes; // by lost GPU time, most first
+    size_t n_causes, n_fault_classes;
+    struct sand_recovery_times recovery[2]; // unexpected, planned
+    struct sand_saves saves;
+    struct sand_job_states states;
+};
+
+// Fills *overview from the results; texts and arrays live in `arena` or in the results. O(rows
+// log).
+enum sand_rc sand_overview_make(struct sand_results *results, struct sand_arena *arena,
+                                struct sand_overview *overview, struct sand_diag *diag);
+
+// Parts of it, in files of their own.
+enum sand_rc sand_overview_time(const struct sand_rowset *rows, struct sand_arena *arena,
+                                struct sand_overview *overview);
+enum sand_rc sand_overview_steps(const struct sand_rowset *rows, struct sand_arena *arena,
+                                 struct sand_overview *overview);
+enum sand_rc sand_overview_saves(const struct sand_rowset *rows, struct sand_arena *arena,
+                                 struct sand_overview *overview);
+enum sand_rc sand_overview_faults(const struct sand_rowset *rows, struct sand_arena *arena,
+                                  struct sand_overview *overview);
+
+// Position of a replication among the runs, n_replications if it is none of them. O(1) when they
+// are numbered without gaps.
+size_t sand_run_index(const struct sand_rowset *rows, uint32_t replication);
+
+#endif

@@ -1,0 +1,204 @@
+// The summary for people: what was run, efficiency, the step, where the GPU time went.
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "summary.h"
+
+#include <errno.h>
+#include <locale.h>
+#include <math.h>
+#include <string.h>
+
+#include "overview.h"
+#include "summaryparts.h"
+
+#define HOUR_S 3600.0
+#define RULE                                                                                       \
+    "----------------------------------------------------------------------------------------"
+
+// ---- what was run
+// -----------------------------------------------------------------------------------
+
+static const char *plural(size_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
+static void print_head(FILE *out, enum sand_style style, const struct sand_overview *overview)
+{
+    const struct sand_meta *const meta = overview->meta;
+    const char *const bold = (style & SAND_STYLE_COLOUR) != 0 ? "\033[1m" : "";
+    fputs(bold, out);
+    sand_text_pad(out, meta->name, (int)strnlen(meta->name, SAND_TEXT_WIDTH));
+    fprintf(out, "%s\n", bold[0] != '\0' ? "\033[0m" : "");
+    fprintf(out, "  %s simulated, %zu replication%s, seed %llu\n",
+            sand_text_quantity(overview->duration_s, SAND_DIM_TIME).s, overview->n_runs,
+            plural(overview->n_runs), (unsigned long long)meta->seed);
+    fprintf(out, "  %s GPUs; %zu job%s asking for %s GPUs in all\n",
+            sand_text_whole(overview->capacity_gpus).s, overview->n_jobs, plural(overview->n_jobs),
+            sand_text_whole((double)overview->gpus_asked).s);
+    fprintf(out, "  digest %.12s, sandtable %.16s, physics %.16s\n", meta->digest,
+            meta->program_version, meta->physics_version);
+}
+
+// ---- efficiency
+// -------------------------------------------------------------------------------------
+
+void sand_summary_spread(FILE *out, enum sand_style style, double half_width, const char *text,
+                         int width)
+{
+    struct sand_text spread = {""};
+    if (isfinite(half_width))
+        snprintf(spread.s, sizeof spread.s, "%s %s",
+                 (style & SAND_STYLE_UNICODE) != 0 ? "\u00b1" : "+-", text);
+    sand_text_pad_left(out, spread.s, width);
+}
+
+static void print_share(FILE *out, enum sand_style style, const char *label,
+                        const struct sand_summary *summary, const char *meaning)
+{
+    if (summary->n == 0)
+        return;
+    fputs("  ", out);
+    sand_text_pad(out, label, SAND_TEXT_LABEL);
+    sand_text_pad_left(out, sand_text_percent(summary->mean).s, 9);
+    sand_summary_spread(out, style, summary->ci95, sand_text_fixed(100.0 * summary->ci95, 2).s, 11);
+    fprintf(out, "    %s\n", meaning);
+}
+
+static void print_interval_note(FILE *out, enum sand_style style, size_t runs)
+{
+    const char *const sign = (style & SAND_STYLE_UNICODE) != 0 ? "\u00b1" : "+-";
+    if (runs >= 2)
+        fprintf(out, "  n = %zu replications; %s is the 95 %% interval of the mean (Student's t)\n",
+                runs, sign);
+    else
+        fputs("  n = 1 replication: no interval; replications=\"5\" in the experiment gives one\n",
+              out);
+}
+
+static void print_efficiency(FILE *out, enum sand_style style, const struct sand_overview *overview)
+{
+    sand_text_heading(out, style, "EFFICIENCY", "");
+    print_share(out, style, "MFU while stepping", &overview->mfu,
+                "model FLOPs / (step time x peak of its GPUs)");
+    print_share(out, style, "HFU while stepping", &overview->hfu, "the same with recomputation");
+    print_share(out, style, "goodput MFU", &overview->goodput_mfu,
+                "surviving model FLOPs / (peak x held GPU time)");
+    print_share(out, style, "ETTR from first start", &overview->ettr_run,
+                "time of surviving steps / time since");
+    print_share(out, style, "ETTR from eligible", &overview->ettr_total,
+                "the same with the wait in the queue");
+    print_interval_note(out, style, overview->n_runs);
+}
+
+// ---- the step
+// ---------------------------------------------------------------------------------------
+
+enum { MOST_SPLITS = 4 };
+
+static void print_part(FILE *out, enum sand_style style, const char *label, double part_s,
+                       double step_s)
+{
+    if (!(part_s > 0.0))
+        return;
+    fputs("  ", out);
+    sand_text_pad(out, label, SAND_TEXT_LABEL);
+    sand_text_pad_left(out, sand_text_quantity(part_s, SAND_DIM_TIME).s, 9);
+    sand_text_pad_left(out, sand_text_percent(part_s / step_s).s, 11);
+    sand_text_bar(out, style, part_s / step_s);
+    fputc('\n', out);
+}
+
+static void print_split(FILE *out, enum sand_style style, const struct sand_step_split *split)
+{
+    sand_text_heading(out, style, "STEP", "");
+    fputs("  ", out);
+    sand_text_pad(out, split->job, SAND_TEXT_LABEL);
+    sand_text_pad_left(out, sand_text_quantity(split->step_s, SAND_DIM_TIME).s, 9);
+    fprintf(out, "    healthy %s, fullest GPU %s\n",
+            sand_text_quantity(split->healthy_step_s, SAND_DIM_TIME).s,
+            sand_text_quantity(split->memory_B, SAND_DIM_BYTES).s);
+    print_part(out, style, "compute", split->compute_s, split->step_s);
+    print_part(out, style, "exposed tensor parallel", split->exposed_tp_s, split->step_s);
+    print_part(out, style, "exposed pipeline parallel", split->exposed_pp_s, split->step_s);
+    print_part(out, style, "exposed data parallel", split->exposed_dp_s, split->step_s);
+    print_part(out, style, "pipeline bubble", split->bubble_s, split->step_s);
+    print_part(out, style, "data stall", split->data_stall_s, split->step_s);
+}
+
+static void print_steps(FILE *out, enum sand_style style, const struct sand_overview *overview)
+{
+    for (size_t i = 0; i < overview->n_splits && i < MOST_SPLITS; i++)
+        print_split(out, style, &overview->splits[i]);
+    if (overview->n_splits > MOST_SPLITS)
+        fprintf(out, "  and %zu more jobs with less GPU time\n", overview->n_splits - MOST_SPLITS);
+}
+
+// ---- GPU time
+// ---------------------------------------------------------------------------------------
+
+static void print_class(FILE *out, enum sand_style style, const struct sand_overview *overview,
+                        const char *name, double gpu_s, int allocated)
+{
+    fputs("  ", out);
+    sand_text_pad(out, name, SAND_TEXT_LABEL);
+    sand_text_pad_left(out, sand_text_grouped(gpu_s / HOUR_S).s, 15);
+    sand_text_pad_left(out, sand_text_percent(gpu_s / overview->capacity_gpu_s).s, 14);
+    sand_text_pad_left(out, allocated ? sand_text_percent(gpu_s / overview->allocated_gpu_s).s : "",
+                       15);
+    sand_text_bar(out, style, gpu_s / overview->capacity_gpu_s);
+    fputc('\n', out);
+}
+
+static void print_time(FILE *out, enum sand_style style, const struct sand_overview *overview)
+{
+    if (overview->n_classes == 0)
+        return;
+    sand_text_heading(out, style, "WHERE THE GPU TIME WENT",
+                      "GPU-hours a run   of capacity   of allocated");
+    for (size_t i = 0; i < overview->n_classes; i++) {
+        const struct sand_time_class *const class = &overview->classes[i];
+        print_class(out, style, overview, class->name, class->gpu_s, class->allocated);
+    }
+    fprintf(out, "  %.*s\n", SAND_TEXT_LABEL + 44, RULE);
+    print_class(out, style, overview, "allocated", overview->allocated_gpu_s, 1);
+    print_class(out, style, overview, "capacity", overview->capacity_gpu_s, 0);
+}
+
+// ---- all
+// --------------------------------------------------------------------------------------------
+
+static void print_all(FILE *out, enum sand_style style, const struct sand_overview *overview)
+{
+    print_head(out, style, overview);
+    print_efficiency(out, style, overview);
+    print_steps(out, style, overview);
+    print_time(out, style, overview);
+    sand_summary_print_faults(out, style, overview);
+    sand_summary_print_rest(out, style, overview);
+}
+
+enum sand_rc sand_summary_finish(FILE *out, struct sand_diag *diag)
+{
+    if (fflush(out) == 0 && !ferror(out))
+        return SAND_OK;
+    return sand_fail(diag, SAND_ERR_IO, "cannot write the summary: %s", strerror(errno));
+}
+
+enum sand_rc sand_summary_print(struct sand_results *results, enum sand_style style, FILE *out,
+                                struct sand_diag *diag)
+{
+    struct sand_arena arena = {0};
+    struct sand_overview overview;
+    enum sand_rc rc = sand_overview_make(results, &arena, &overview, diag);
+    if (rc == SAND_OK) {
+        const locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+        const locale_t before = uselocale(c);
+        print_all(out, style, &overview);
+        uselocale(before);
+        if (c != (locale_t)0)
+            freelocale(c);
+        rc = sand_summary_finish(out, diag);
+    }
+    sand_arena_clear(&arena);
+    return rc;
+}

@@ -1,0 +1,167 @@
+// The summary for people: interruptions and recovery.
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <math.h>
+
+#include "summaryparts.h"
+
+#define HOUR_S 3600.0
+
+enum { MOST_GROUPS = 12 };
+
+// ---- interruptions
+// ----------------------------------------------------------------------------------
+
+static void print_count(FILE *out, enum sand_style style, const char *label,
+                        const struct sand_summary *count, double duration_s)
+{
+    fputs("  ", out);
+    sand_text_pad(out, label, SAND_TEXT_LABEL);
+    sand_text_pad_left(out, sand_text_grouped(count->mean).s, 9);
+    sand_summary_spread(out, style, count->ci95, sand_text_fixed(count->ci95, 1).s, 11);
+    if (count->mean > 0.0)
+        fprintf(out, "    one every %s",
+                sand_text_quantity(duration_s / count->mean, SAND_DIM_TIME).s);
+    fputc('\n', out);
+}
+
+static void print_totals(FILE *out, enum sand_style style, const struct sand_overview *overview)
+{
+    const struct sand_summary *const spread = &overview->dispersion;
+    const struct sand_summary *const lost = &overview->lost_gpu_s;
+    print_count(out, style, "unexpected", &overview->unexpected, overview->duration_s);
+    print_count(out, style, "planned", &overview->planned, overview->duration_s);
+    if (spread->n > 0) {
+        fputs("  ", out);
+        sand_text_pad(out, "dispersion", SAND_TEXT_LABEL);
+        sand_text_pad_left(out, sand_text_fixed(spread->mean, 2).s, 9);
+        sand_summary_spread(out, style, spread->ci95, sand_text_fixed(spread->ci95, 2).s, 11);
+        fputs("    variance / mean of daily counts; Poisson: 1\n", out);
+    }
+    fputs("  ", out);
+    sand_text_pad(out, "lost GPU-hours", SAND_TEXT_LABEL);
+    sand_text_pad_left(out, sand_text_grouped(lost->mean / HOUR_S).s, 9);
+    sand_summary_spread(out, style, lost->ci95, sand_text_grouped(lost->ci95 / HOUR_S).s, 11);
+    fprintf(out, "    %s of the allocated GPU time\n",
+            sand_text_percent(lost->mean / overview->allocated_gpu_s).s);
+}
+
+static void print_group(FILE *out, enum sand_style style, const struct sand_fault_group *group,
+                        const struct sand_fault_group *all, double runs)
+{
+    const double loss_share = group->lost_gpu_s / all->lost_gpu_s;
+    struct sand_text name;
+    snprintf(name.s, sizeof name.s, "%s%s", group->name, group->planned == 1 ? " (planned)" : "");
+    fputs("  ", out);
+    sand_text_pad(out, name.s, SAND_TEXT_LABEL);
+    sand_text_pad_left(out, sand_text_grouped((double)group->n / runs).s, 9);
+    sand_text_pad_left(out, sand_text_percent((double)group->n / (double)all->n).s, 11);
+    sand_text_pad_left(out, sand_text_grouped(group->lost_gpu_s / HOUR_S / runs).s, 17);
+    sand_text_pad_left(out, sand_text_percent(loss_share).s, 9);
+    sand_text_bar(out, style, loss_share);
+    fputc('\n', out);
+}
+
+static struct sand_fault_group sum_groups(const struct sand_fault_group *groups, size_t n,
+                                          const char *name)
+{
+    struct sand_fault_group sum = {.name = name};
+    for (size_t i = 0; i < n; i++) {
+        sum.n += groups[i].n;
+        sum.lost_gpu_s += groups[i].lost_gpu_s;
+    }
+    return sum;
+}
+
+static void print_groups(FILE *out, enum sand_style style, const char *title,
+                         const struct sand_fault_group *groups, size_t n, double runs)
+{
+    const struct sand_fault_group all = sum_groups(groups, n, "all");
+    const size_t shown = n <= MOST_GROUPS ? n : MOST_GROUPS - 1;
+    sand_text_heading(out, style, title, "    a run      share   lost GPU-hours    share");
+    for (size_t i = 0; i < shown; i++)
+        print_group(out, style, &groups[i], &all, runs);
+    if (shown < n) {
+        char name[32];
+        snprintf(name, sizeof name, "%zu others", n - shown);
+        const struct sand_fault_group others = sum_groups(groups + shown, n - shown, name);
+        print_group(out, style, &others, &all, runs);
+    }
+}
+
+// ---- recovery
+// ---------------------------------------------------------------------------------------
+
+static void print_times(FILE *out, const char *label, double unexpected_s, double planned_s)
+{
+    fputs("  ", out);
+    sand_text_pad(out, label, SAND_TEXT_LABEL);
+    sand_text_pad_left(out, sand_text_quantity(unexpected_s, SAND_DIM_TIME).s, 12);
+    sand_text_pad_left(out, "", 9);
+    if (isfinite(planned_s))
+        sand_text_pad_left(out, sand_text_quantity(planned_s, SAND_DIM_TIME).s, 14);
+    fputc('\n', out);
+}
+
+static void print_recovery_part(FILE *out, enum sand_style style, size_t part,
+                                const struct sand_recovery_times *unexpected,
+                                const struct sand_recovery_times *planned)
+{
+    const double share = unexpected->parts_s[part] / unexpected->mean_s;
+    fputs("    ", out);
+    sand_text_pad(out, sand_recovery_part_names[part], SAND_TEXT_LABEL - 2);
+    sand_text_pad_left(out, sand_text_quantity(unexpected->parts_s[part], SAND_DIM_TIME).s, 12);
+    sand_text_pad_left(out, sand_text_percent(share).s, 9);
+    if (planned->n > 0) {
+        const double planned_share = planned->parts_s[part] / planned->mean_s;
+        sand_text_pad_left(out, sand_text_quantity(planned->parts_s[part], SAND_DIM_TIME).s, 14);
+        sand_text_pad_left(out, sand_text_percent(planned_share).s, 9);
+    }
+    sand_text_bar(out, style, share);
+    fputc('\n', out);
+}
+
+static void print_recovery_notes(FILE *out, const struct sand_recovery_times recovery[2])
+{
+    const size_t children = recovery[0].n_children + recovery[1].n_children;
+    const size_t open = recovery[0].n_open + recovery[1].n_open;
+    if (children > 0)
+        fprintf(out, "  %zu more struck during a recovery and lengthened it\n", children);
+    if (open > 0)
+        fprintf(out, "  %zu recover%s not over at the end of the run, not counted here\n", open,
+                open == 1 ? "y was" : "ies were");
+}
+
+static void print_recovery(FILE *out, enum sand_style style, const struct sand_overview *overview)
+{
+    const struct sand_recovery_times *const unexpected = &overview->recovery[0];
+    const struct sand_recovery_times *const planned = &overview->recovery[1];
+    char head[SAND_TEXT_WIDTH];
+    if (unexpected->n + planned->n == 0)
+        return;
+    if (planned->n > 0)
+        snprintf(head, sizeof head, "  unexpected (n = %zu)   planned (n = %zu)", unexpected->n,
+                 planned->n);
+    else
+        snprintf(head, sizeof head, "  unexpected (n = %zu)", unexpected->n);
+    sand_text_heading(out, style, "RECOVERY TIME", head);
+    print_times(out, "mean", unexpected->mean_s, planned->mean_s);
+    for (size_t i = 0; i < SAND_RECOVERY_PARTS; i++)
+        print_recovery_part(out, style, i, unexpected, planned);
+    print_times(out, "median", unexpected->median_s, planned->median_s);
+    print_times(out, "95 % are over within", unexpected->p95_s, planned->p95_s);
+    print_recovery_notes(out, overview->recovery);
+}
+
+void sand_summary_print_faults(FILE *out, enum sand_style style,
+                               const struct sand_overview *overview)
+{
+    const double runs = (double)overview->n_runs;
+    sand_text_heading(out, style, "INTERRUPTIONS", "    a run");
+    print_totals(out, style, overview);
+    if (overview->n_causes > 0) {
+        print_groups(out, style, "BY CAUSE", overview->causes, overview->n_causes, runs);
+        print_groups(out, style, "BY CLASS", overview->fault_classes, overview->n_fault_classes,
+                     runs);
+    }
+    print_recovery(out, style, overview);
+}

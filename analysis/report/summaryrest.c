@@ -1,0 +1,146 @@
+// The summary for people: saves, jobs, power, assumptions.
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <math.h>
+#include <string.h>
+
+#include "summaryparts.h"
+
+static void print_label(FILE *out, const char *label)
+{
+    fputs("  ", out);
+    sand_text_pad(out, label, SAND_TEXT_LABEL);
+}
+
+// ---- saves
+// ------------------------------------------------------------------------------------------
+
+static void print_saves(FILE *out, enum sand_style style, const struct sand_saves *saves)
+{
+    if (!(saves->durable.mean + saves->undurable.mean > 0.0))
+        return;
+    sand_text_heading(out, style, "CHECKPOINTS", "    a run");
+    print_label(out, "durable");
+    sand_text_pad_left(out, sand_text_grouped(saves->durable.mean).s, 9);
+    sand_summary_spread(out, style, saves->durable.ci95, sand_text_fixed(saves->durable.ci95, 1).s,
+                        11);
+    fprintf(out, "    %s after it began\n",
+            sand_text_quantity(saves->to_durable_s, SAND_DIM_TIME).s);
+    print_label(out, "cut off");
+    sand_text_pad_left(out, sand_text_grouped(saves->undurable.mean).s, 9);
+    fprintf(out, "%11s    a fault or the end came first\n", "");
+    print_label(out, "interval");
+    sand_text_pad_left(out, sand_text_quantity(saves->interval_s, SAND_DIM_TIME).s, 9);
+    fprintf(out, "%11s    useful time from save to save\n", "");
+    print_label(out, "stall");
+    sand_text_pad_left(out, sand_text_quantity(saves->stall_s, SAND_DIM_TIME).s, 9);
+    fprintf(out, "%11s    each; %s of the allocated GPU time\n", "",
+            sand_text_percent(saves->share).s);
+}
+
+// ---- jobs
+// -------------------------------------------------------------------------------------------
+
+static void print_state(FILE *out, const char *label, size_t n, double runs, int always)
+{
+    if (n == 0 && !always)
+        return;
+    print_label(out, label);
+    sand_text_pad_left(out, sand_text_grouped((double)n / runs).s, 9);
+    fputc('\n', out);
+}
+
+static void print_states(FILE *out, enum sand_style style, const struct sand_overview *overview)
+{
+    const struct sand_job_states *const states = &overview->states;
+    const double runs = (double)overview->n_runs;
+    sand_text_heading(out, style, "JOBS", "    a run");
+    print_state(out, "finished", states->finished, runs, 1);
+    print_state(out, "running at the end", states->running, runs, 0);
+    print_state(out, "never started", states->waiting, runs, 0);
+    print_state(out, "failed", states->failed, runs, 0);
+    print_state(out, "in another state", states->other, runs, 0);
+}
+
+// ---- power
+// ------------------------------------------------------------------------------------------
+
+static void print_figure(FILE *out, enum sand_style style, const char *label,
+                         const struct sand_summary *summary, double unit, int decimals,
+                         const char *text)
+{
+    print_label(out, label);
+    const double mean = summary->mean / unit;
+    const double spread = summary->ci95 / unit;
+    sand_text_pad_left(
+        out, decimals > 0 ? sand_text_fixed(mean, decimals).s : sand_text_grouped(mean).s, 9);
+    sand_summary_spread(
+        out, style, spread,
+        decimals > 0 ? sand_text_fixed(spread, decimals).s : sand_text_grouped(spread).s, 11);
+    fprintf(out, "    %s\n", text);
+}
+
+static void print_power(FILE *out, enum sand_style style, const struct sand_overview *overview)
+{
+    const int big = overview->power_W.mean >= 1e6;
+    if (overview->energy_J.n == 0)
+        return;
+    sand_text_heading(out, style, "POWER AND ENERGY", "");
+    print_figure(out, style, "mean facility power", &overview->power_W, big ? 1e6 : 1e3,
+                 big ? 2 : 0, big ? "MW" : "kW");
+    print_figure(out, style, "energy", &overview->energy_J, big ? 3.6e9 : 3.6e6, 0,
+                 big ? "MWh a run" : "kWh a run");
+    if (overview->token_energy_J.n > 0) {
+        print_figure(out, style, "energy per token", &overview->token_energy_J, 1.0, 2,
+                     "J, tokens of surviving steps");
+        print_figure(out, style, "tokens", &overview->tokens, 1e9, 1,
+                     "billion a run, of surviving steps");
+    }
+}
+
+// ---- assumptions
+// ------------------------------------------------------------------------------------
+
+// Length of "gpu h100-sxm-80g: " in "gpu h100-sxm-80g: idle_power"; 0 without one.
+static size_t subject_length(const char *assumption)
+{
+    const char *const colon = strstr(assumption, ": ");
+    return colon != NULL ? (size_t)(colon - assumption) + 2 : 0;
+}
+
+// One line per subject: what follows the same subject is listed behind it.
+static size_t join_subject(const struct sand_meta *meta, size_t first, char *line, size_t size)
+{
+    const size_t length = subject_length(meta->assumptions[first]);
+    size_t used = (size_t)snprintf(line, size, "%s", meta->assumptions[first]);
+    size_t i = first + 1;
+    for (; length > 0 && i < meta->n_assumptions && used < size; i++) {
+        const char *const next = meta->assumptions[i];
+        if (subject_length(next) != length || strncmp(next, line, length) != 0)
+            break;
+        const size_t more = strlen(next + length) + 2;
+        if (used + more >= size)
+            break;
+        used += (size_t)snprintf(line + used, size - used, ", %s", next + length);
+    }
+    return i;
+}
+
+static void print_assumptions(FILE *out, enum sand_style style, const struct sand_meta *meta)
+{
+    char line[4096];
+    sand_text_heading(out, style, "ASSUMED, WITHOUT A SOURCE", "");
+    if (meta->n_assumptions == 0)
+        fputs("  nothing: every hardware figure in use has a source\n", out);
+    for (size_t i = 0; i < meta->n_assumptions;) {
+        i = join_subject(meta, i, line, sizeof line);
+        sand_text_wrap(out, line, 4);
+    }
+}
+
+void sand_summary_print_rest(FILE *out, enum sand_style style, const struct sand_overview *overview)
+{
+    print_saves(out, style, &overview->saves);
+    print_states(out, style, overview);
+    print_power(out, style, overview);
+    print_assumptions(out, style, overview->meta);
+}
