@@ -175,6 +175,7 @@ struct sand_bridge {
     void listen(double seconds);
     enum sand_rc wait(double seconds);
     void report(sand_flow_end *ends, uint32_t *n);
+    void check() const;
     bool in_use(uint32_t flow) const;
     double remaining(uint32_t flow);
     void release(uint32_t flow);
@@ -338,6 +339,7 @@ enum sand_rc sand_bridge::wait(double seconds)
     if (flow_of.empty() && std::isinf(seconds))
         return refuse("a wait without end needs a flow alive");
     listen(seconds);
+    check();
     return SAND_OK;
 }
 
@@ -350,6 +352,18 @@ void sand_bridge::report(sand_flow_end *ends, uint32_t *n)
         release(flow);
     }
     ended.clear();
+}
+
+// Every flow is unused, running or ended, and in exactly the list of its stage.
+void sand_bridge::check() const
+{
+#ifdef SAND_HOSTILE
+    size_t count[3] = {0, 0, 0};
+    for (const Flow &flow : flows)
+        count[flow.stage == Stage::unused ? 0 : flow.stage == Stage::running ? 1 : 2]++;
+    if (count[0] != unused.size() || count[1] != flow_of.size() || count[2] != ended.size())
+        throw std::logic_error("the bridge's lists of flows disagree");
+#endif
 }
 
 bool sand_bridge::in_use(uint32_t flow) const

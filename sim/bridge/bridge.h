@@ -43,7 +43,8 @@ double sand_bridge_now_s(const struct sand_bridge *bridge);
 // Starts a flow of `bytes` (> 0, finite) over links[0..n) (indices; repeats count). *flow gets a
 // number < max_flows that stays valid until the flow is reported ended or cancelled. A flow over a
 // link that is off fails at once: the next wait reports it. SAND_ERR_INTERNAL when all slots are
-// taken. O(n) on distinct links up to a few hundred, then O(n^2) inside SimGrid (tests/bench).
+// taken. SimGrid seeks each link among the distinct ones before it:
+// 0.6 ms for 1,000 distinct links, 80 ms for 10,000; repeats are free.
 enum sand_rc sand_bridge_flow_start(struct sand_bridge *bridge, const uint32_t *links, uint32_t n,
                                     double bytes, uint32_t *flow);
 

@@ -47,14 +47,20 @@ enum sand_rc sand_forkserver_open(sand_work_fn *work, size_t answer_size,
     return SAND_OK;
 }
 
-// Takes leave of the server and keeps how it died. It has hung up, or does so now that its line is
-// closed.
+// The server reads the end of its input, also when a fork of ours still holds a copy of the line.
+static void hang_up(struct sand_forkserver *server)
+{
+    shutdown(server->fd, SHUT_RDWR);
+    close(server->fd);
+    server->fd = -1;
+}
+
+// Takes leave of the server, which has hung up or does so now, and keeps how it ended.
 static void bury(struct sand_forkserver *server)
 {
     int status = 0;
     pid_t got;
-    close(server->fd);
-    server->fd = -1;
+    hang_up(server);
     do
         got = waitpid(server->pid, &status, 0);
     while (got < 0 && errno == EINTR);
@@ -118,7 +124,7 @@ void sand_forkserver_close(struct sand_forkserver *server)
     if (!server)
         return;
     if (server->fd >= 0) {
-        close(server->fd); // the server reads the end of its input
+        hang_up(server);
         while (waitpid(server->pid, NULL, 0) < 0 && errno == EINTR)
             ;
     }

@@ -93,7 +93,10 @@ enum sand_rc sand_oracle_step(struct sand_oracle *oracle, const struct sand_step
         return prepared;
     const enum sand_rc rc = answer(oracle, problem, profile, diag);
     sand_step_problem_free(problem);
-    return rc;
+    if (rc != SAND_OK)
+        return sand_fail(diag, rc, "job \"%s\": its training step on %u nodes has no answer",
+                         question->job->id ? question->job->id : "", question->job->n_nodes);
+    return SAND_OK;
 }
 
 struct sand_oracle_counters sand_oracle_counters(const struct sand_oracle *oracle)

@@ -16,12 +16,14 @@ struct sand_oracle_counters {
 };
 
 // Starts the server process that forks a child per question. Call before this process runs an
-// engine. The server ends with sand_oracle_close or with the parent.
+// engine, from a thread that outlives the oracle. The server ends with sand_oracle_close or with
+// the parent. One process asks: a fork of it opens its own.
 enum sand_rc sand_oracle_open(struct sand_oracle **oracle, struct sand_diag *diag);
 
-// Answers a step question: from the memo when an equal problem was solved, else in a child. A
-// child that dies is SAND_ERR_INTERNAL with its signal named. May be called while the caller's own
-// engine runs.
+// Answers a step question: from the memo when an equal problem was solved (some us), else in a
+// child (0.8 ms and the simulation). A child that dies is SAND_ERR_INTERNAL with its signal named;
+// the next question is asked as usual. *profile is written on success only. May be called while the
+// caller's own engine runs.
 enum sand_rc sand_oracle_step(struct sand_oracle *oracle, const struct sand_step_question *question,
                               struct sand_step_profile *profile, struct sand_diag *diag);
 

@@ -4,8 +4,11 @@
 #include <criterion/criterion.h>
 #include <math.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "bridge.h"
+#include "mem.h"
 #include "rng.h"
 
 enum { LINKS = 24, FLOWS = 60, WAY = 8 };
@@ -154,9 +157,45 @@ Test(bridge_fairness, random_network_4)
     compare(4);
 }
 
-// The dates and the order of ends as one fixed sequence of bits, pinned so that a change of
-// SimGrid, of a key or of the order of calls is seen. Ends of flows on one link, started in a
-// shuffled order, come in ascending number at equal dates.
+// Two processes, with other addresses and other engines, give the same bits in the same order.
+static void run_in_child(struct network *net)
+{
+    int ends[2], status = 0;
+    cr_assert_eq(pipe(ends), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+        struct network mine;
+        void *shift = sand_calloc((size_t)getpid() % 4096, 16); // other addresses
+        make_network(&mine, 5);
+        const struct sand_bridge_platform platform = {mine.Bps, LINKS, FLOWS};
+        const enum sand_rc rc = sand_bridge_run(&platform, measure, &mine, NULL);
+        const ssize_t sent = write(ends[1], &mine, sizeof mine);
+        sand_free(shift);
+        _exit(rc != SAND_OK || sent != (ssize_t)sizeof mine);
+    }
+    close(ends[1]);
+    char *at = (char *)net;
+    for (size_t got = 0; got < sizeof *net;) {
+        const ssize_t n = read(ends[0], at + got, sizeof *net - got);
+        cr_assert_gt(n, 0);
+        got += (size_t)n;
+    }
+    close(ends[0]);
+    cr_assert_eq(waitpid(child, &status, 0), child);
+    cr_assert_eq(status, 0);
+}
+
+Test(bridge_fairness, two_processes_agree_bit_for_bit)
+{
+    static struct network a, b;
+    run_in_child(&a);
+    run_in_child(&b);
+    cr_assert_arr_eq(a.end, b.end, sizeof a.end);
+    cr_assert_arr_eq(a.order, b.order, sizeof a.order);
+}
+
+// Flows on links of their own, started in a shuffled order, end in waves; each wave comes in
+// ascending number.
 static enum sand_rc ordered(struct sand_bridge *bridge, void *argument)
 {
     (void)argument;
@@ -182,4 +221,110 @@ Test(bridge_fairness, ends_come_in_the_order_of_their_numbers)
     const double Bps[] = {1e9, 1e9, 1e9, 1e9, 1e9, 1e9};
     const struct sand_bridge_platform platform = {Bps, 6, 12};
     cr_assert_eq(sand_bridge_run(&platform, ordered, NULL, NULL), SAND_OK);
+}
+
+// Thousands of random calls: every flow started comes to exactly one end, time never goes back, and
+// a cancelled flow never has more left than it was started with.
+struct monkey {
+    struct sand_rng rng;
+    uint64_t draws;
+    double bytes[FLOWS]; // of the flows alive, 0: none
+    int on[LINKS];
+    uint32_t alive, started, ended, failed, cancelled;
+};
+
+static double toss(struct monkey *m)
+{
+    return sand_rng_uniform(m->rng, SAND_STREAM_TEST, 0, m->draws++);
+}
+
+static enum sand_rc monkey_start(struct sand_bridge *bridge, struct monkey *m)
+{
+    uint32_t way[WAY], n = 1 + (uint32_t)(WAY * toss(m)), flow = 0;
+    const double bytes = pow(10.0, 3.0 + 6.0 * toss(m));
+    for (uint32_t h = 0; h < n; h++)
+        way[h] = (uint32_t)(LINKS * toss(m));
+    if (m->alive == FLOWS)
+        return SAND_OK;
+    SAND_TRY(sand_bridge_flow_start(bridge, way, n, bytes, &flow));
+    cr_assert_eq(m->bytes[flow], 0.0, "number %u is taken", flow);
+    m->bytes[flow] = bytes;
+    m->alive++;
+    m->started++;
+    return SAND_OK;
+}
+
+static enum sand_rc monkey_cancel(struct sand_bridge *bridge, struct monkey *m)
+{
+    const uint32_t flow = (uint32_t)(FLOWS * toss(m));
+    double left = -1;
+    if (m->bytes[flow] == 0)
+        return SAND_OK;
+    SAND_TRY(sand_bridge_flow_cancel(bridge, flow, &left));
+    cr_assert(left >= 0 && left <= m->bytes[flow]);
+    m->bytes[flow] = 0;
+    m->alive--;
+    m->cancelled++;
+    return SAND_OK;
+}
+
+static enum sand_rc monkey_wait(struct sand_bridge *bridge, struct monkey *m)
+{
+    struct sand_flow_end ends[FLOWS];
+    uint32_t n = 0;
+    const double before = sand_bridge_now_s(bridge), seconds = toss(m) < 0.2 ? 0 : 1e-2 * toss(m);
+    SAND_TRY(sand_bridge_wait(bridge, seconds, ends, &n));
+    cr_assert_geq(sand_bridge_now_s(bridge), before);
+    cr_assert_leq(sand_bridge_now_s(bridge), before + seconds);
+    for (uint32_t i = 0; i < n; i++) {
+        cr_assert_gt(m->bytes[ends[i].flow], 0.0);
+        m->bytes[ends[i].flow] = 0;
+        m->alive--;
+        m->ended++;
+        m->failed += ends[i].failed ? 1 : 0;
+    }
+    return SAND_OK;
+}
+
+static enum sand_rc monkey_link(struct sand_bridge *bridge, struct monkey *m)
+{
+    const uint32_t link = (uint32_t)(LINKS * toss(m));
+    if (toss(m) < 0.7)
+        return sand_bridge_link_set(bridge, link, pow(10.0, 7.0 + 3.0 * toss(m)));
+    m->on[link] = !m->on[link];
+    return sand_bridge_link_power(bridge, link, m->on[link]);
+}
+
+static enum sand_rc monkey_pump(struct sand_bridge *bridge, void *argument)
+{
+    struct monkey *m = argument;
+    for (int i = 0; i < 20000; i++) {
+        const double what = toss(m);
+        SAND_TRY(what < 0.4   ? monkey_start(bridge, m)
+                 : what < 0.5 ? monkey_cancel(bridge, m)
+                 : what < 0.6 ? monkey_link(bridge, m)
+                              : monkey_wait(bridge, m));
+    }
+    for (uint32_t link = 0; link < LINKS; link++)
+        SAND_TRY(sand_bridge_link_power(bridge, link, 1));
+    for (int i = 0; i < 100000 && m->alive > 0; i++)
+        SAND_TRY(monkey_wait(bridge, m));
+    return SAND_OK;
+}
+
+Test(bridge_fairness, random_calls_lose_no_flow)
+{
+    static struct monkey m = {.rng = {7, 0}};
+    double Bps[LINKS];
+    for (int l = 0; l < LINKS; l++) {
+        Bps[l] = 1e9;
+        m.on[l] = 1;
+    }
+    const struct sand_bridge_platform platform = {Bps, LINKS, FLOWS};
+    struct sand_diag diag = {0};
+    cr_assert_eq(sand_bridge_run(&platform, monkey_pump, &m, &diag), SAND_OK);
+    cr_assert_eq(m.alive, 0u);
+    cr_assert_eq(m.started, m.ended + m.cancelled);
+    cr_assert(m.failed > 100 && m.cancelled > 100 && m.ended - m.failed > 100,
+              "%u failed, %u cancelled, %u ended", m.failed, m.cancelled, m.ended);
 }

@@ -290,6 +290,20 @@ Test(forkserver, the_server_ends_with_its_parent, .timeout = 20)
     cr_assert_eq(waitpid(server_pid, NULL, 0), server_pid);
 }
 
+// A fork of the caller holds copies of its files; closing must not wait for that fork to end.
+Test(forkserver, closing_does_not_wait_for_a_forks_copy, .timeout = 20)
+{
+    struct sand_forkserver *server = open_server();
+    const pid_t fork_of_ours = fork();
+    if (fork_of_ours == 0)
+        for (;;)
+            pause();
+    ask(server, "a", 1);
+    sand_forkserver_close(server);
+    kill(fork_of_ours, SIGKILL);
+    cr_assert_eq(waitpid(fork_of_ours, NULL, 0), fork_of_ours);
+}
+
 // Out of memory on the asker's side: a code, never a hang or a wrong answer; the server's end is
 // the price when it strikes in the middle of an answer.
 Test(forkserver, out_of_memory_is_a_code)
