@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "textout.h"
 
-#include <langinfo.h>
 #include <locale.h>
 #include <math.h>
 #include <stdlib.h>
@@ -17,9 +16,11 @@ static int locale_is_utf8(void)
     const locale_t user = newlocale(LC_CTYPE_MASK, "", (locale_t)0);
     if (user == (locale_t)0)
         return 0;
-    const int utf8 = strcmp(nl_langinfo_l(CODESET, user), "UTF-8") == 0;
+    const locale_t before = uselocale(user);
+    const int length = mblen("\u20ac", 4); // three bytes make one character in UTF-8 alone
+    uselocale(before);
     freelocale(user);
-    return utf8;
+    return length == 3;
 }
 
 static int shows_colour(FILE *out)

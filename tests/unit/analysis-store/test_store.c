@@ -15,7 +15,8 @@
 #include <unistd.h>
 
 #ifdef __SANITIZE_ADDRESS__
-#include <sanitizer/lsan_interface.h>
+void __lsan_disable(void); // of <sanitizer/lsan_interface.h>
+void __lsan_enable(void);
 #define LEAKS_UNCHECKED() __lsan_disable()
 #define LEAKS_CHECKED() __lsan_enable()
 #else
