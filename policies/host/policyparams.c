@@ -23,6 +23,8 @@ static enum sand_dim dim_of(const struct sandtable_param *param)
         return SAND_DIM_BYTES;
     case SANDTABLE_RATE_PER_S:
         return SAND_DIM_RATE;
+    case SANDTABLE_WORD:
+        break;
     }
     return SAND_DIM_NUMBER; // checked when the policy was loaded
 }
@@ -71,11 +73,54 @@ static enum sand_rc out_of_range(const struct sand_choice_param *given,
     return SAND_ERR_INPUT;
 }
 
+// ---- words --------------------------------------------------------------------------------------
+
+static enum sand_rc no_such_word(const struct sand_choice_param *given,
+                                 const struct sandtable_param *param,
+                                 const struct sand_policy *policy, size_t n_words,
+                                 struct sand_diag *diag)
+{
+    struct sand_arena arena = {0};
+    const char *list = "";
+    for (size_t i = 0; list != NULL && i < n_words; i++)
+        list = sand_arena_printf(&arena, "%s%s%s", list, i > 0 ? ", " : "", param->words[i]);
+    if (list == NULL) {
+        sand_arena_clear(&arena);
+        return sand_fail(diag, SAND_ERR_NOMEM, "%s: out of memory", policy->type);
+    }
+    const char *near = sand_nearest(given->text, param->words, n_words);
+    sand_diag_add(diag, SAND_ERROR, given->file, given->line,
+                  "parameter \"%s\" of %s is \"%s\"; %s%s%sit must be one of: %s", given->name,
+                  policy->type, given->text, near ? "did you mean \"" : "", near ? near : "",
+                  near ? "\"? " : "", list);
+    sand_arena_clear(&arena);
+    return SAND_ERR_INPUT;
+}
+
+static enum sand_rc parse_word(const struct sand_choice_param *given,
+                               const struct sandtable_param *param,
+                               const struct sand_policy *policy, double *value,
+                               struct sand_diag *diag)
+{
+    size_t n_words = 0;
+    for (; param->words[n_words] != NULL; n_words++) {
+        if (strcmp(param->words[n_words], given->text) != 0)
+            continue;
+        *value = (double)n_words;
+        return SAND_OK;
+    }
+    return no_such_word(given, param, policy, n_words, diag);
+}
+
+// ---- one parameter ------------------------------------------------------------------------------
+
 static enum sand_rc parse_one(const struct sand_choice_param *given,
                               const struct sandtable_param *param, struct sand_policy *policy,
                               double *value, struct sand_diag *diag)
 {
     char why[256] = "";
+    if (param->dim == SANDTABLE_WORD)
+        return parse_word(given, param, policy, value, diag);
     const enum sand_rc rc = sand_quantity_parse(given->text, dim_of(param), value, why, sizeof why);
     if (rc != SAND_OK) {
         sand_diag_add(diag, SAND_ERROR, given->file, given->line,
@@ -132,7 +177,8 @@ static enum sand_rc check_required(const struct sand_choice *choice,
     }
     sand_diag_add(diag, SAND_ERROR, choice->file, choice->line,
                   "%s needs <param name=\"%s\" value=\"%s\"/>: %s", policy->type, param->name,
-                  sand_dim_example(dim_of(param)), param->doc);
+                  param->dim == SANDTABLE_WORD ? param->words[0] : sand_dim_example(dim_of(param)),
+                  param->doc);
     return SAND_ERR_INPUT;
 }
 

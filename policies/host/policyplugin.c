@@ -72,19 +72,41 @@ static enum sand_rc check_version(const struct sand_choice *choice, enum sand_po
     return SAND_OK;
 }
 
-// What is wrong with a declaration, as a clause; NULL when it is sound.
-static const char *param_fault(const struct sand_policy *policy, size_t index)
+static const char *range_fault(const struct sandtable_param *param)
 {
-    const struct sandtable_param *param = &policy->params[index];
-    if (param->dim > SANDTABLE_RATE_PER_S)
-        return "has a dimension this sandtable does not know";
-    if (param->doc == NULL)
-        return "has no doc";
     if (!(param->min <= param->max))
         return "has an empty range";
     if (!param->required &&
         !(param->default_value >= param->min && param->default_value <= param->max))
         return "has a default outside its range";
+    return NULL;
+}
+
+static const char *word_fault(const struct sandtable_param *param)
+{
+    size_t n_words = 0;
+    if (param->words == NULL || param->words[0] == NULL)
+        return "has no words to choose from";
+    while (param->words[n_words] != NULL)
+        n_words++;
+    for (size_t i = 0; !param->required && i < n_words; i++) {
+        if (param->default_value == (double)i)
+            return NULL;
+    }
+    return param->required ? NULL : "has a default that is none of its words";
+}
+
+// What is wrong with a declaration, as a clause; NULL when it is sound.
+static const char *param_fault(const struct sand_policy *policy, size_t index)
+{
+    const struct sandtable_param *param = &policy->params[index];
+    if (param->dim > SANDTABLE_WORD)
+        return "has a dimension this sandtable does not know";
+    if (param->doc == NULL)
+        return "has no doc";
+    const char *fault = param->dim == SANDTABLE_WORD ? word_fault(param) : range_fault(param);
+    if (fault != NULL)
+        return fault;
     for (size_t i = 0; i < index; i++) {
         if (strcmp(policy->params[i].name, param->name) == 0)
             return "is declared twice";

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "builtin_checkpoint.h"
+#include "builtin_peers.h"
 #include "builtin_place.h"
 #include "builtin_recover.h"
 #include "builtin_schedule.h"
@@ -91,11 +92,20 @@ const char *sand_policy_missing_function(const struct sand_policy *policy)
     return NULL;
 }
 
+// Our own schedule policies, then the peers' variants.
+static const void *schedule_table(size_t index)
+{
+    size_t n = 0;
+    while (sand_builtin_schedule[n] != NULL)
+        n++;
+    return index < n ? sand_builtin_schedule[index] : sand_builtin_peers[index - n];
+}
+
 static const void *builtin_table(enum sand_policy_family family, size_t index)
 {
     switch (family) {
     case SAND_POLICY_SCHEDULE:
-        return sand_builtin_schedule[index];
+        return schedule_table(index);
     case SAND_POLICY_PLACE:
         return sand_builtin_place[index];
     case SAND_POLICY_CHECKPOINT:

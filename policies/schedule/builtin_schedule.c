@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "builtin_schedule.h"
 
-extern const struct sandtable_schedule sand_schedule_fifo;
+extern const struct sandtable_schedule sand_schedule_fifo, sand_schedule_easy;
 
-const struct sandtable_schedule *const sand_builtin_schedule[] = {&sand_schedule_fifo, NULL};
+const struct sandtable_schedule *const sand_builtin_schedule[] = {&sand_schedule_fifo,
+                                                                  &sand_schedule_easy, NULL};

@@ -64,9 +64,21 @@ static enum sand_dim dim_of(uint32_t dim)
     case SANDTABLE_RATE_PER_S:
         return SAND_DIM_RATE;
     case SANDTABLE_NUMBER:
+    case SANDTABLE_WORD:
         break;
     }
     return SAND_DIM_NUMBER;
+}
+
+static void print_words(const struct sandtable_param *param)
+{
+    printf("    one of");
+    for (size_t i = 0; param->words[i]; i++)
+        printf("%s %s", i > 0 ? "," : "", param->words[i]);
+    if (param->required)
+        printf("; required\n");
+    else
+        printf("; default %s\n", param->words[(size_t)param->default_value]);
 }
 
 static void print_param(const struct sandtable_param *param)
@@ -74,6 +86,10 @@ static void print_param(const struct sandtable_param *param)
     enum sand_dim dim = dim_of(param->dim);
     char value[64], low[64], high[64];
     printf("  %s: %s\n", param->name, param->doc);
+    if (param->dim == SANDTABLE_WORD) {
+        print_words(param);
+        return;
+    }
     sand_quantity_format(param->default_value, dim, 6, value, sizeof value);
     printf("    %s", sand_dim_name(dim));
     if (param->required)

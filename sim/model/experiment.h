@@ -11,6 +11,10 @@
 #include "faultspec.h"
 #include "workload.h"
 
+// When the schedule policy decides: once all events of a date are in, or after each of them, as
+// some simulators do. The latter starts other jobs when simultaneous events interact.
+enum sand_events { SAND_EVENTS_INSTANT, SAND_EVENTS_EACH };
+
 struct sand_experiment {
     const char *name;
     int64_t duration_ns;
@@ -24,6 +28,7 @@ struct sand_experiment {
     struct sand_fault_spec faults;
     uint32_t hot_spares;       // nodes set apart for recovery
     struct sand_choice schedule, place, recover;
+    enum sand_events events;
     const char *canonical;     // the resolved spec as text: every default written out, SI units
     char digest[65];           // SHA-256 of canonical
     const char *const *assumptions; // "gpu h100-sxm-80g: pcie_gen", one per assumed field in use

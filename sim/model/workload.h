@@ -64,6 +64,7 @@ struct sand_job_spec {
     enum sand_job_kind kind;
     uint32_t n_nodes;
     int64_t submit_ns;
+    double walltime_s;         // requested, shown to policies; it ends nothing. 0: unknown
     double work_s;             // recorded: duration. train: 0 = until the end of the experiment
     uint64_t n_steps;          // train: whole steps to do; 0 = no limit
     double step_s;             // train: > 0 overrides the step level (tests, measured steps)

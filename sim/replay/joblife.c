@@ -104,7 +104,10 @@ enum sand_rc sand_life_start(struct sand_world *w, struct sand_world_job *j, con
     remove_job(w->queue, &w->n_queue, j->index);
     w->active[w->n_active++] = j->index;
     j->start_ns = j->since_ns = w->now_ns;
-    w->job_views[j->index].start_ns = w->now_ns;
+    struct sandtable_job *view = &w->job_views[j->index];
+    view->start_ns = w->now_ns;
+    if (view->walltime_ns >= 0)
+        view->end_ns = sand_world_later(w->now_ns, view->walltime_ns);
     memcpy(j->nodes, nodes, j->spec->n_nodes * sizeof *nodes);
     for (uint32_t rank = 0; rank < j->spec->n_nodes; rank++)
         SAND_TRY(sand_pool_take(w, j, nodes[rank]));

@@ -151,23 +151,22 @@ enum sand_rc sand_glue_decide(struct sand_world *w)
 
 // ---- place --------------------------------------------------------------------------------------
 
-static enum sand_rc check_placement(struct sand_world *w, const struct sand_world_job *j,
-                                    const uint32_t *nodes)
+enum sand_rc sand_glue_check_nodes(const struct sand_glue *glue, const struct sand_world_job *j,
+                                   const uint32_t *nodes)
 {
+    struct sand_world *w = glue->world;
     w->stamps++;
     for (uint32_t rank = 0; rank < j->spec->n_nodes; rank++) {
         const uint32_t node = nodes[rank];
         if (node >= w->cluster->n_nodes)
-            return sand_glue_violation(&w->place,
+            return sand_glue_violation(glue,
                                        "gave job \"%s\" node %u; the cluster has nodes 0 to %u",
                                        j->spec->id, node, w->cluster->n_nodes - 1);
         if (w->node_views[node].state != SANDTABLE_NODE_IDLE)
-            return sand_glue_violation(&w->place,
-                                       "gave job \"%s\" node %u, which is not among the allowed",
-                                       j->spec->id, node);
+            return sand_glue_violation(
+                glue, "gave job \"%s\" node %u, which is not among the allowed", j->spec->id, node);
         if (w->stamp[node] == w->stamps)
-            return sand_glue_violation(&w->place, "gave job \"%s\" node %u twice", j->spec->id,
-                                       node);
+            return sand_glue_violation(glue, "gave job \"%s\" node %u twice", j->spec->id, node);
         w->stamp[node] = w->stamps;
     }
     return SAND_OK;
@@ -190,7 +189,7 @@ enum sand_rc sand_glue_place(struct sand_world *w, const struct sand_world_job *
                                                     .n_allowed = w->n_idle};
     const int returned = w->place.policy.table.place->place(w->place.self, &request, nodes, found);
     SAND_TRY(sand_glue_verdict(&w->place, returned, "place"));
-    return *found ? check_placement(w, j, nodes) : SAND_OK;
+    return *found ? sand_glue_check_nodes(&w->place, j, nodes) : SAND_OK;
 }
 
 // ---- checkpoint ---------------------------------------------------------------------------------

@@ -7,6 +7,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "units.h"
+
 // Returned to a policy whose call was wrong; differs from every answer.
 enum { REFUSED = -1 };
 
@@ -58,11 +60,44 @@ static size_t host_nodes(const struct sandtable_host *host, const struct sandtab
     return w->cluster->n_nodes;
 }
 
+// A request that has run out ends in the next nanosecond, for all anyone knows.
+static void move_overdue(struct sand_world *w, struct sandtable_job *view)
+{
+    const int running =
+        view->state == SANDTABLE_JOB_RUNNING || view->state == SANDTABLE_JOB_RECOVERING;
+    if (running && view->end_ns >= 0 && view->end_ns <= w->now_ns)
+        view->end_ns = w->now_ns + 1;
+}
+
 static size_t host_jobs(const struct sandtable_host *host, const struct sandtable_job **out)
 {
-    const struct sand_world *w = glue_of(host)->world;
+    struct sand_world *w = glue_of(host)->world;
+    for (size_t i = 0; i < w->n_active; i++)
+        move_overdue(w, &w->job_views[w->active[i]]);
     *out = w->job_views;
     return w->experiment->n_jobs;
+}
+
+static const struct sandtable_job *host_job(const struct sandtable_host *host, uint32_t job)
+{
+    struct sand_world *w = glue_of(host)->world;
+    if (job >= w->experiment->n_jobs)
+        return NULL;
+    move_overdue(w, &w->job_views[job]);
+    return &w->job_views[job];
+}
+
+static size_t host_free_nodes(const struct sandtable_host *host)
+{
+    return glue_of(host)->world->n_idle;
+}
+
+static int64_t host_recorded_ns(const struct sandtable_host *host, uint32_t job)
+{
+    const struct sand_world *w = glue_of(host)->world;
+    if (job >= w->experiment->n_jobs || w->jobs[job].spec->kind != SAND_JOB_RECORDED)
+        return -1;
+    return sand_ns_from_s(w->jobs[job].spec->work_s);
 }
 
 static size_t host_queue(const struct sandtable_host *host, const uint32_t **out)
@@ -118,15 +153,41 @@ static int host_probe(const struct sandtable_host *host, uint32_t job, uint32_t 
     return answer;
 }
 
+// The job that is to start, or NULL if none may.
+static struct sand_world_job *starting_job(struct sand_glue *glue, uint32_t job)
+{
+    struct sand_world *w = glue->world;
+    if (w->policy_failed || w->inner_rc != SAND_OK)
+        return NULL;
+    if (glue != &w->schedule || !w->deciding) {
+        note(w, "called start() outside decide() of the schedule policy");
+        return NULL;
+    }
+    return waiting_job(w, job, "starts");
+}
+
+static int host_start_on(const struct sandtable_host *host, uint32_t job, const uint32_t *nodes,
+                         size_t n)
+{
+    struct sand_glue *glue = glue_of(host);
+    struct sand_world *w = glue->world;
+    struct sand_world_job *j = starting_job(glue, job);
+    if (!j)
+        return REFUSED;
+    if (n != j->spec->n_nodes)
+        return note(w, "starts job \"%s\" on %zu nodes; it asks for %u", j->spec->id, n,
+                    j->spec->n_nodes);
+    w->inner_rc = sand_glue_check_nodes(glue, j, nodes);
+    if (w->inner_rc == SAND_OK)
+        w->inner_rc = sand_life_start(w, j, nodes);
+    return w->inner_rc == SAND_OK ? 0 : REFUSED;
+}
+
 static int host_start(const struct sandtable_host *host, uint32_t job)
 {
     struct sand_glue *glue = glue_of(host);
     struct sand_world *w = glue->world;
-    if (w->policy_failed || w->inner_rc != SAND_OK)
-        return REFUSED;
-    if (glue != &w->schedule || !w->deciding)
-        return note(w, "called start() outside decide() of the schedule policy");
-    struct sand_world_job *j = waiting_job(w, job, "starts");
+    struct sand_world_job *j = starting_job(glue, job);
     if (!j)
         return REFUSED;
     const int answer = find_place(w, j);
@@ -166,5 +227,9 @@ void sand_glue_table(struct sand_glue *glue)
                                          .queue = host_queue,
                                          .probe = host_probe,
                                          .start = host_start,
-                                         .wake_at = host_wake_at};
+                                         .wake_at = host_wake_at,
+                                         .job = host_job,
+                                         .free_nodes = host_free_nodes,
+                                         .recorded_ns = host_recorded_ns,
+                                         .start_on = host_start_on};
 }

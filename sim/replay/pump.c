@@ -187,7 +187,7 @@ static enum sand_rc check_after_event(struct sand_world *w)
 #endif
 }
 
-// Everything of one date, in order.
+// Everything of one date, in order, then the decision; or a decision after each.
 static enum sand_rc run_instant(struct sand_world *w, int64_t date)
 {
     if (date < w->now_ns)
@@ -200,6 +200,8 @@ static enum sand_rc run_instant(struct sand_world *w, int64_t date)
         sand_agenda_take(&w->agenda, &entry);
         SAND_TRY(dispatch(w, &entry));
         SAND_TRY(check_after_event(w));
+        if (w->experiment->events == SAND_EVENTS_EACH)
+            SAND_TRY(end_instant(w));
         next = sand_agenda_peek(&w->agenda);
     }
     return end_instant(w);

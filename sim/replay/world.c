@@ -63,13 +63,14 @@ static void init_job(struct sand_world *w, uint32_t index)
     j->step_flops = j->step_hw_flops = j->step_tokens = j->peak_flops = NAN;
     if (spec->model)
         j->bytes = sand_checkpoint_B(spec->model, spec->checkpoint.bytes_per_param);
-    w->job_views[index] = (struct sandtable_job){.job = index,
-                                                 .state = SANDTABLE_JOB_FUTURE,
-                                                 .n_nodes = spec->n_nodes,
-                                                 .submit_ns = spec->submit_ns,
-                                                 .start_ns = -1,
-                                                 .walltime_ns = -1,
-                                                 .end_ns = -1};
+    w->job_views[index] = (struct sandtable_job){
+        .job = index,
+        .state = SANDTABLE_JOB_FUTURE,
+        .n_nodes = spec->n_nodes,
+        .submit_ns = spec->submit_ns,
+        .start_ns = -1,
+        .walltime_ns = spec->walltime_s > 0 ? sand_ns_from_s(spec->walltime_s) : -1,
+        .end_ns = -1};
 }
 
 // A recorded job is one step, which leaves no boundary to save at.

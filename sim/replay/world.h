@@ -353,6 +353,9 @@ enum sand_rc sand_glue_event(struct sand_world *w, enum sandtable_event_kind kin
                              uint32_t node);
 enum sand_rc sand_glue_deliver(struct sand_world *w);
 enum sand_rc sand_glue_decide(struct sand_world *w);
+// Refuses nodes, in the name of the policy that gave them, that are not n_nodes distinct idle ones.
+enum sand_rc sand_glue_check_nodes(const struct sand_glue *glue, const struct sand_world_job *j,
+                                   const uint32_t *nodes);
 // Asks the place policy: *found = 0, or n_nodes ids in `nodes`.
 enum sand_rc sand_glue_place(struct sand_world *w, const struct sand_world_job *j, uint32_t *nodes,
                              int *found);

@@ -66,33 +66,32 @@ static size_t free_nodes(const struct mock_host *mock)
     return n;
 }
 
-static void allocate(struct mock_host *mock, uint32_t job)
+static void allocate(struct mock_host *mock, uint32_t job, uint32_t node)
 {
-    uint32_t left = mock->jobs[job].n_nodes;
-    mock->first_node[job] = SANDTABLE_NONE;
-    for (uint32_t i = 0; i < mock->n_nodes && left > 0; i++) {
-        if (mock->nodes[i].job != SANDTABLE_NONE)
-            continue;
-        mock->nodes[i].job = job;
-        mock->nodes[i].state = SANDTABLE_NODE_ALLOCATED;
-        if (mock->first_node[job] == SANDTABLE_NONE)
-            mock->first_node[job] = i;
-        left--;
-    }
+    mock->nodes[node].job = job;
+    mock->nodes[node].state = SANDTABLE_NODE_ALLOCATED;
+    if (mock->first_node[job] == SANDTABLE_NONE)
+        mock->first_node[job] = node;
 }
 
-static int mock_start(const struct sandtable_host *host, uint32_t job)
+static int start_on(const struct sandtable_host *host, uint32_t job, const uint32_t *nodes,
+                    size_t n)
 {
     struct mock_host *mock = mock_of(host);
     const size_t place = queue_place(mock, job);
     if (place == mock->n_queue)
         return mock_fail(host, "start: this job is not waiting");
-    if (free_nodes(mock) < mock->jobs[job].n_nodes)
-        return 1;
+    if (n != mock->jobs[job].n_nodes)
+        return mock_fail(host, "start_on: another number of nodes");
+    mock->first_node[job] = SANDTABLE_NONE;
+    for (size_t i = 0; i < n; i++) {
+        if (nodes[i] >= mock->n_nodes || mock->nodes[nodes[i]].job != SANDTABLE_NONE)
+            return mock_fail(host, "start_on: this node is not idle");
+        allocate(mock, job, nodes[i]);
+    }
     memmove(&mock->queue[place], &mock->queue[place + 1],
             (mock->n_queue - place - 1) * sizeof mock->queue[0]);
     mock->n_queue--;
-    allocate(mock, job);
     mock->jobs[job].state = SANDTABLE_JOB_RUNNING;
     mock->jobs[job].start_ns = mock->now_ns;
     if (mock->jobs[job].walltime_ns >= 0)
@@ -100,6 +99,37 @@ static int mock_start(const struct sandtable_host *host, uint32_t job)
     mock->start_s[job] = mock->now_ns / SAND_NS_PER_S;
     mock->end_s[job] += mock->start_s[job];
     return 0;
+}
+
+static int mock_start(const struct sandtable_host *host, uint32_t job)
+{
+    struct mock_host *mock = mock_of(host);
+    uint32_t lowest[MOCK_NODES];
+    size_t n = 0;
+    if (queue_place(mock, job) == mock->n_queue)
+        return mock_fail(host, "start: this job is not waiting");
+    if (free_nodes(mock) < mock->jobs[job].n_nodes)
+        return 1;
+    for (uint32_t i = 0; n < mock->jobs[job].n_nodes; i++) {
+        if (mock->nodes[i].job == SANDTABLE_NONE)
+            lowest[n++] = i;
+    }
+    return start_on(host, job, lowest, n);
+}
+
+static const struct sandtable_job *mock_job(const struct sandtable_host *host, uint32_t job)
+{
+    return job < mock_of(host)->n_jobs ? &mock_of(host)->jobs[job] : NULL;
+}
+
+static size_t mock_free_nodes(const struct sandtable_host *host)
+{
+    return free_nodes(mock_of(host));
+}
+
+static int64_t mock_recorded_ns(const struct sandtable_host *host, uint32_t job)
+{
+    return mock_of(host)->run_s[job] * SAND_NS_PER_S;
 }
 
 static int mock_wake_at(const struct sandtable_host *host, int64_t date_ns)
@@ -123,7 +153,11 @@ void mock_reset(struct mock_host *host, size_t n_nodes, const struct sand_policy
                                           .jobs = mock_jobs,
                                           .queue = mock_queue,
                                           .start = mock_start,
-                                          .wake_at = mock_wake_at};
+                                          .wake_at = mock_wake_at,
+                                          .job = mock_job,
+                                          .free_nodes = mock_free_nodes,
+                                          .recorded_ns = mock_recorded_ns,
+                                          .start_on = start_on};
 }
 
 static void end_job(struct mock_host *host, uint32_t job)
@@ -147,24 +181,39 @@ static void move_overdue(struct mock_host *host)
     }
 }
 
-// Ends first, then arrivals, as in the real host. Returns whether anything happened.
-static int apply_events(struct mock_host *host, int64_t now_s)
+// Tells the policy; with each_event it also decides.
+static int tell(struct mock_host *host, void *self, enum sandtable_event_kind kind, uint32_t job)
 {
-    int happened = 0;
-    for (uint32_t job = 0; job < host->n_jobs; job++) {
-        if (host->jobs[job].state == SANDTABLE_JOB_RUNNING && host->end_s[job] == now_s) {
-            end_job(host, job);
-            happened = 1;
-        }
+    const struct sandtable_schedule *schedule = host->policy->table.schedule;
+    const struct sandtable_event event = {(uint32_t)kind, job, SANDTABLE_NONE, host->now_ns};
+    const int rc = schedule->on_event != NULL ? schedule->on_event(self, &event) : 0;
+    if (rc != 0 || !host->each_event)
+        return rc;
+    move_overdue(host);
+    return schedule->decide(self);
+}
+
+// Ends first, then arrivals, as in the real host.
+static int apply_events(struct mock_host *host, void *self, int *happened)
+{
+    int rc = 0;
+    for (uint32_t job = 0; rc == 0 && job < host->n_jobs; job++) {
+        if (host->jobs[job].state != SANDTABLE_JOB_RUNNING ||
+            host->end_s[job] * SAND_NS_PER_S != host->now_ns)
+            continue;
+        end_job(host, job);
+        rc = tell(host, self, SANDTABLE_EVENT_JOB_ENDED, job);
+        *happened = 1;
     }
-    for (uint32_t job = 0; job < host->n_jobs; job++) {
-        if (host->jobs[job].submit_ns == now_s * SAND_NS_PER_S) {
-            host->jobs[job].state = SANDTABLE_JOB_WAITING;
-            host->queue[host->n_queue++] = job;
-            happened = 1;
-        }
+    for (uint32_t job = 0; rc == 0 && job < host->n_jobs; job++) {
+        if (host->jobs[job].submit_ns != host->now_ns)
+            continue;
+        host->jobs[job].state = SANDTABLE_JOB_WAITING;
+        host->queue[host->n_queue++] = job;
+        rc = tell(host, self, SANDTABLE_EVENT_JOB_ARRIVED, job);
+        *happened = 1;
     }
-    return happened;
+    return rc;
 }
 
 static void add_jobs(struct mock_host *host, const struct mock_job *jobs, size_t n_jobs)
@@ -178,7 +227,7 @@ static void add_jobs(struct mock_host *host, const struct mock_job *jobs, size_t
             .start_ns = -1,
             .walltime_ns = jobs[i].request_s > 0 ? jobs[i].request_s * SAND_NS_PER_S : -1,
             .end_ns = -1};
-        host->end_s[i] = jobs[i].run_s;
+        host->run_s[i] = host->end_s[i] = jobs[i].run_s;
         host->start_s[i] = -1;
     }
 }
@@ -190,10 +239,11 @@ int mock_run(struct mock_host *host, const struct mock_job *jobs, size_t n_jobs,
     add_jobs(host, jobs, n_jobs);
     int rc = schedule->create(&host->table, &self);
     for (int64_t now_s = 0; rc == 0 && now_s <= horizon_s; now_s++) {
+        int happened = 0;
         host->now_ns = now_s * SAND_NS_PER_S;
-        const int happened = apply_events(host, now_s);
+        rc = apply_events(host, self, &happened);
         move_overdue(host);
-        if (happened)
+        if (rc == 0 && happened && !host->each_event)
             rc = schedule->decide(self);
     }
     schedule->destroy(self);

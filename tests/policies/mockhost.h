@@ -13,14 +13,16 @@ struct mock_job {
     int64_t request_s; // 0: nothing requested
 };
 
-// Zeroed by mock_reset(). `start_s` and `first_node` are what the schedule decided.
+// Zeroed by mock_reset(); set `each_event` after it for a decision after every event. `start_s` and `first_node` are what the schedule decided.
 struct mock_host {
     struct sandtable_host table;
     const struct sand_policy *policy; // whose parameters are asked for
     int64_t now_ns;
+    int each_event;
     struct sandtable_node nodes[MOCK_NODES];
     size_t n_nodes;
     struct sandtable_job jobs[MOCK_JOBS];
+    int64_t run_s[MOCK_JOBS];
     int64_t end_s[MOCK_JOBS];
     int64_t start_s[MOCK_JOBS];
     uint32_t first_node[MOCK_JOBS];

@@ -43,7 +43,8 @@ enum sandtable_dim {
     SANDTABLE_FRACTION,  /* "0.41" or "41%" */
     SANDTABLE_TIME_S,    /* "10min", in seconds here */
     SANDTABLE_BYTES,     /* "80GB" */
-    SANDTABLE_RATE_PER_S /* "4e-3/d", per second here */
+    SANDTABLE_RATE_PER_S, /* "4e-3/d", per second here */
+    SANDTABLE_WORD /* one of `words`; its place among them here, counted from 0 */
 };
 
 /* The spec is checked against these before a run starts. `required`: no default. Bounds are
@@ -54,6 +55,7 @@ struct sandtable_param {
     uint32_t required;
     double default_value, min, max;
     const char *doc;
+    const char *const *words; /* SANDTABLE_WORD: ends with NULL; min and max are not used */
 };
 
 /* ---- views ----------------------------------------------------------------------------------- */
@@ -137,6 +139,16 @@ struct sandtable_host {
     int (*start)(const struct sandtable_host *, uint32_t job);
     /* Calls decide() again at the given date, which is after now. */
     int (*wake_at)(const struct sandtable_host *, int64_t date_ns);
+    /* The view of one job, NULL for a number that is no job's. What a policy that follows the
+     * events asks for instead of all jobs. O(1). */
+    const struct sandtable_job *(*job)(const struct sandtable_host *, uint32_t job);
+    /* How many nodes are idle: what start() can give away. O(1). */
+    size_t (*free_nodes)(const struct sandtable_host *);
+    /* How long a recorded job is going to run, -1 for others. No scheduler knows this: it serves
+     * bounds, and policies that repeat simulators which looked. */
+    int64_t (*recorded_ns)(const struct sandtable_host *, uint32_t job);
+    /* start(), on the n_nodes idle nodes given in rank order; the place policy is not asked. */
+    int (*start_on)(const struct sandtable_host *, uint32_t job, const uint32_t *nodes, size_t n);
 };
 
 /* ---- schedule: who starts
@@ -150,7 +162,8 @@ struct sandtable_schedule {
     /* create and destroy are called once each, for every family; *self starts as NULL. */
     int (*create)(const struct sandtable_host *, void **self);
     int (*on_event)(void *self, const struct sandtable_event *); /* may be NULL */
-    int (*decide)(void *self); /* once per instant at which something happened */
+    /* Once per instant at which something happened; with events="each", after every event. */
+    int (*decide)(void *self);
     void (*destroy)(void *self);
 };
 
