@@ -23,6 +23,7 @@ static void bind_root(struct spec_binding *binding, xmlNode *root,
     }
     for (size_t i = 0; options && i < options->n_settings && binding->rc == SAND_OK; i++)
         spec_apply_setting(binding, root, options->settings[i]);
+    spec_define(binding, root);
     if (binding->rc == SAND_OK)
         spec_bind(binding, &spec_experiment, root, binding->experiment);
 }

@@ -237,10 +237,8 @@ static void bind_field(struct spec_binding *binding, struct frame *frame,
                        const struct spec_field *field)
 {
     const xmlAttr *attr = find_attr(frame->node, field->name);
-    if (field->form && field->form != frame->form) {
-        leave_out(field, frame->model);
+    if (field->form && field->form != frame->form)
         return; // choose_form has reported an attribute of another form
-    }
     const char *text = attr ? sand_xml_value(attr) : field->preset;
     if (text)
         spec_bind_value(binding, field, frame->label, text,
@@ -402,8 +400,8 @@ void spec_bind(struct spec_binding *binding, const struct spec_element *element,
     for (size_t i = 0; i < element->n_fields && binding->rc == SAND_OK; i++)
         bind_field(binding, &frame, &element->fields[i]);
     int good = binding->n_errors == errors;
-    if (node && element == &spec_definitions)
-        spec_define(binding, node);
+    if (element == &spec_definitions)
+        spec_bind_definitions(binding);
     for (size_t i = 0; i < element->n_children && binding->rc == SAND_OK; i++)
         bind_child(binding, &frame, &element->children[i]);
     if (element->finish && binding->rc == SAND_OK && good)

@@ -44,8 +44,11 @@ const void *spec_resolve(struct spec_binding *binding, const struct spec_field *
                          const char *label, const char *text, struct sand_xml_place place,
                          const xmlNode *node);
 
-// Enters the children of <definitions>, then binds them all, used or not.
-void spec_define(struct spec_binding *binding, const xmlNode *definitions);
+// Enters the children of the root's <definitions>, before anything can refer to them.
+void spec_define(struct spec_binding *binding, const xmlNode *root);
+
+// Binds every definition, used or not, so that all their problems are reported.
+void spec_bind_definitions(struct spec_binding *binding);
 
 // A new entry of the arena at the end of the list; NULL when out of memory.
 struct spec_entry *spec_entry_add(struct spec_binding *binding, enum spec_kind kind,

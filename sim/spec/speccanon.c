@@ -102,6 +102,24 @@ static void write_child(struct canon *canon, const struct spec_child *child, con
         write_element(canon, child->element, array + i * child->element->size, depth);
 }
 
+// Whether anything stands between the element's tags.
+static int has_content(const struct spec_element *element, unsigned form, const void *model)
+{
+    for (size_t i = 0; i < element->n_children; i++) {
+        const struct spec_child *child = &element->children[i];
+        size_t n;
+        memcpy(&n, spec_at_const(model, child->count_offset), sizeof n);
+        if (child->form != 0 && child->form != form)
+            continue;
+        if (child->place == SPEC_ENTRIES || (child->place == SPEC_ARRAY && n > 0))
+            return 1;
+        if (child->place == SPEC_HERE &&
+            spec_is_present(child->element, 0, spec_at_const(model, child->offset)))
+            return 1;
+    }
+    return 0;
+}
+
 static void write_element(struct canon *canon, const struct spec_element *element,
                           const void *model, int depth)
 {
@@ -114,7 +132,7 @@ static void write_element(struct canon *canon, const struct spec_element *elemen
         if (!field->extra && (field->form == 0 || field->form == form))
             write_field(canon, field, model);
     }
-    if (element->n_children == 0) {
+    if (!has_content(element, form, model)) {
         fputs("/>\n", canon->out);
         return;
     }

@@ -57,16 +57,24 @@ static void define_one(struct spec_binding *binding, enum spec_kind kind, const 
         entry->node = node;
 }
 
-void spec_define(struct spec_binding *binding, const xmlNode *definitions)
+void spec_define(struct spec_binding *binding, const xmlNode *root)
 {
-    for (const xmlNode *node = definitions->children; node; node = node->next) {
-        if (!spec_is_element(node, NULL))
+    for (const xmlNode *list = root->children; list; list = list->next) {
+        if (!spec_is_element(list, spec_definitions.name))
             continue;
-        const struct spec_child *child =
-            spec_child_find(&spec_definitions, (const char *)node->name);
-        if (child)
-            define_one(binding, child->element->kind, node);
+        for (const xmlNode *node = list->children; node; node = node->next) {
+            const struct spec_child *child =
+                spec_is_element(node, NULL)
+                    ? spec_child_find(&spec_definitions, (const char *)node->name)
+                    : NULL;
+            if (child && binding->rc == SAND_OK)
+                define_one(binding, child->element->kind, node);
+        }
     }
+}
+
+void spec_bind_definitions(struct spec_binding *binding)
+{
     for (struct spec_entry *entry = binding->entries; entry; entry = entry->next)
         if (!entry->from_catalogue && binding->rc == SAND_OK)
             bind_entry(binding, entry);

@@ -119,17 +119,68 @@ static void write_value(FILE *out, int depth, const struct spec_field *field)
 
 // ---- elements ----
 
-static void write_attribute(FILE *out, int depth, const struct spec_field *field)
+static void write_required(FILE *out, int depth, const struct spec_field *field)
 {
-    int optional = field->need != SPEC_REQUIRED;
-    if (optional)
-        line(out, depth, "<optional>");
-    line(out, depth + optional, "<attribute name=\"%s\">", field->name);
-    write_doc(out, depth + optional + 1, field->doc);
-    write_value(out, depth + optional + 1, field);
-    line(out, depth + optional, "</attribute>");
-    if (optional)
-        line(out, depth, "</optional>");
+    line(out, depth, "<attribute name=\"%s\">", field->name);
+    write_doc(out, depth + 1, field->doc);
+    write_value(out, depth + 1, field);
+    line(out, depth, "</attribute>");
+}
+
+static int same_value(const struct spec_field *a, const struct spec_field *b)
+{
+    return a->form == b->form && a->type == b->type && a->dim == b->dim && a->words == b->words &&
+           a->kind == b->kind && a->range.min == b->range.min && a->range.max == b->range.max &&
+           a->range.open == b->range.open;
+}
+
+static int is_optional(const struct spec_field *field, unsigned form)
+{
+    return field->form == form && field->need != SPEC_REQUIRED;
+}
+
+// The optional attributes that take the same values as the one at `first`, as one pattern with
+// several names: any of them, each at most once as XML has it. Written as <optional> one by one
+// they would mean the same, but libxml2 follows both ways at each (2^n states for n attributes
+// that are there); this way it takes them in order.
+static void write_optional(FILE *out, int depth, const struct spec_element *element, size_t first)
+{
+    const struct spec_field *fields = element->fields;
+    line(out, depth, "<zeroOrMore>");
+    line(out, depth + 1, "<attribute>");
+    line(out, depth + 2, "<choice>");
+    for (size_t i = first; i < element->n_fields; i++) {
+        if (!is_optional(&fields[i], fields[first].form) || !same_value(&fields[first], &fields[i]))
+            continue;
+        line(out, depth + 3, "<name ns=\"\">%s</name>", fields[i].name);
+        write_doc(out, depth + 3, fields[i].doc);
+    }
+    line(out, depth + 2, "</choice>");
+    write_value(out, depth + 2, &fields[first]);
+    line(out, depth + 1, "</attribute>");
+    line(out, depth, "</zeroOrMore>");
+}
+
+// Whether an optional attribute before `index` takes the same values.
+static int is_written(const struct spec_element *element, size_t index)
+{
+    const struct spec_field *fields = element->fields;
+    for (size_t i = 0; i < index; i++)
+        if (is_optional(&fields[i], fields[index].form) && same_value(&fields[i], &fields[index]))
+            return 1;
+    return 0;
+}
+
+static void write_attributes(FILE *out, int depth, const struct spec_element *element,
+                             unsigned form)
+{
+    for (size_t i = 0; i < element->n_fields; i++) {
+        const struct spec_field *field = &element->fields[i];
+        if (field->form == form && field->need == SPEC_REQUIRED)
+            write_required(out, depth, field);
+        else if (is_optional(field, form) && !is_written(element, i))
+            write_optional(out, depth, element, i);
+    }
 }
 
 static void write_child(FILE *out, int depth, const struct spec_child *child)
@@ -142,24 +193,41 @@ static void write_child(FILE *out, int depth, const struct spec_child *child)
         line(out, depth, "<%s><ref name=\"%s\"/></%s>", wrap, key, wrap);
 }
 
+// <definitions>: any number of each, written as one choice. libxml2 takes time exponential in the
+// number of elements for an interleave of repetitions.
+static void write_any_of(FILE *out, int depth, const struct spec_element *element)
+{
+    line(out, depth, "<zeroOrMore>");
+    line(out, depth + 1, "<choice>");
+    for (size_t i = 0; i < element->n_children; i++)
+        line(out, depth + 2, "<ref name=\"%s\"/>", element->children[i].element->key);
+    line(out, depth + 1, "</choice>");
+    line(out, depth, "</zeroOrMore>");
+}
+
+static int takes_any_of(const struct spec_element *element)
+{
+    for (size_t i = 0; i < element->n_children; i++)
+        if (element->children[i].place != SPEC_ENTRIES)
+            return 0;
+    return element->n_children > 1;
+}
+
 // The children of form 0 and `form`, in any order.
 static void write_children(FILE *out, int depth, const struct spec_element *element, unsigned form)
 {
+    const char *group = element->n_children > 1 ? "interleave" : "group";
+    if (takes_any_of(element)) {
+        write_any_of(out, depth, element);
+        return;
+    }
     if (element->n_children > 0)
-        line(out, depth, "<interleave>");
+        line(out, depth, "<%s>", group);
     for (size_t i = 0; i < element->n_children; i++)
         if (element->children[i].form == 0 || element->children[i].form == form)
             write_child(out, depth + 1, &element->children[i]);
     if (element->n_children > 0)
-        line(out, depth, "</interleave>");
-}
-
-static void write_attributes(FILE *out, int depth, const struct spec_element *element,
-                             unsigned form)
-{
-    for (size_t i = 0; i < element->n_fields; i++)
-        if (element->fields[i].form == form)
-            write_attribute(out, depth, &element->fields[i]);
+        line(out, depth, "</%s>", group);
 }
 
 static void write_forms(FILE *out, int depth, const struct spec_element *element)

@@ -11,8 +11,11 @@
 
 static int is_named(const xmlNode *node, const char *name)
 {
+    // The recommendation kept the namespace of 2001, which libxml2 calls the old one.
     return node->type == XML_ELEMENT_NODE && node->ns && node->ns->href &&
-           xmlStrEqual(node->ns->href, XINCLUDE_NS) && strcmp((const char *)node->name, name) == 0;
+           (xmlStrEqual(node->ns->href, XINCLUDE_OLD_NS) ||
+            xmlStrEqual(node->ns->href, XINCLUDE_NS)) &&
+           strcmp((const char *)node->name, name) == 0;
 }
 
 // The node after `node` in document order, not below it.
