@@ -211,8 +211,12 @@ static int is_directory(const char *path)
 
 static enum sand_rc make_one(const char *path, struct sand_diag *diag)
 {
-    if (mkdir(path, 0777) == 0 || is_directory(path))
+    if (mkdir(path, 0777) == 0)
         return SAND_OK;
+    int error_number = errno == EEXIST ? ENOTDIR : errno; // what is there is no directory
+    if (is_directory(path))
+        return SAND_OK;
+    errno = error_number;
     return fail_errno(diag, path, "make the directory");
 }
 

@@ -89,7 +89,7 @@ static enum sand_rc check_split(const struct sand_experiment *experiment,
     size_t errors = diag->n_errors;
     enum sand_rc rc = sand_split_check(job->model, &job->split,
                                        job->n_nodes * experiment->cluster.node_type->n_gpus, diag);
-    if (rc == SAND_OK)
+    if (rc == SAND_OK && !(job->step_s > 0.0)) // a step that was measured did fit
         rc = sand_memory_check(job->model, &job->split, gpu, experiment->kernels, &memory, diag);
     if (rc != SAND_OK && diag->n_errors > errors)
         sand_diag_add(diag, SAND_NOTE, NULL, 0, "the split above is that of job \"%s\"", job->id);
@@ -100,7 +100,7 @@ static enum sand_rc check_job(const struct sand_experiment *experiment,
                               const struct sand_job_spec *job, struct sand_diag *diag)
 {
     enum sand_rc rc = SAND_OK;
-    if (job->kind == SAND_JOB_TRAIN && job->model && !(job->step_s > 0.0))
+    if (job->kind == SAND_JOB_TRAIN && job->model)
         keep(&rc, check_split(experiment, job, diag));
     if (job->checkpoint.policy.type)
         keep(&rc, check_policy(&job->checkpoint.policy, SAND_POLICY_CHECKPOINT, diag));

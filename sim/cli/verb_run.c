@@ -1,6 +1,7 @@
 // sandtable run: an experiment to a results file.
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <sched.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli.h"
@@ -21,7 +22,7 @@ struct run_options {
 static const char doc[] =
     "Examples:\n"
     "  sandtable run experiment.xml\n"
-    "  sandtable run experiment.xml -o out/spares-32 --set \"policies/@hot_spares=32\"\n"
+    "  sandtable run experiment.xml -o out/b --set \"policies/@hot_spares=32\"\n"
     "\n"
     "Simulates every replication of the experiment in processes of its own and writes "
     "DIR/results.h5 "
@@ -102,11 +103,16 @@ static void put_quoted(FILE *out, const char *text)
     fputc('\'', out);
 }
 
-// The command line as a shell reads it.
-static void print_command(FILE *out, int argc, char **argv)
+// The command line as a shell reads it, before argp moves its words about.
+static char *quote_command(int argc, char **argv)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
                                 "-_./=@:,+%";
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    if (!out)
+        return NULL;
     fputs(argv[0], out);
     for (int i = 1; i < argc; i++) {
         fputc(' ', out);
@@ -115,7 +121,8 @@ static void print_command(FILE *out, int argc, char **argv)
         else
             put_quoted(out, argv[i]);
     }
-    fputc('\n', out);
+    fclose(out);
+    return text;
 }
 
 static enum sand_rc sweep(struct run_options *run, const struct sand_experiment *experiment,
@@ -178,13 +185,13 @@ static enum sand_rc run(int argc, char **argv)
     struct run_options run_options = {0};
     struct sand_sweep_report report = {0};
     struct sand_diag diag = {0};
+    char *command = quote_command(argc, argv);
     sand_cli_parse(&argp, argc, argv, &run_options);
     enum sand_rc rc = execute(&run_options, &report, &diag);
     sand_diag_print(&diag, stderr);
-    if (report.interrupted && rc != SAND_OK) {
-        fputs("to go on: ", stderr);
-        print_command(stderr, argc, argv);
-    }
+    if (report.interrupted && rc != SAND_OK && command)
+        fprintf(stderr, "to go on: %s\n", command);
+    free(command); // open_memstream's own
     sand_diag_clear(&diag);
     sand_cli_load_clear(&run_options.load);
     sand_arena_clear(&run_options.arena);

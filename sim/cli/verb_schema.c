@@ -43,7 +43,7 @@ static enum sand_rc run(int argc, char **argv)
     writer_fn *writer = sand_spec_write_schema;
     sand_cli_parse(&argp, argc, argv, &writer);
     enum sand_rc rc = writer(stdout);
-    if (rc != SAND_OK)
+    if (rc != SAND_OK && !ferror(stdout)) // that is reported for every verb
         fprintf(stderr, "error: %s\n", sand_rc_text(rc));
     return rc;
 }

@@ -9,13 +9,14 @@
 #include "profiletable.h"
 #include "spec.h"
 #include "step.h"
+#include "train.h"
 
 enum { KEY_NO_FOLD = 256, KEY_FORMAT, KEY_JOB };
 
 static const char doc[] =
     "Examples:\n"
     "  sandtable step experiment.xml\n"
-    "  sandtable step experiment.xml --set \"jobs/job[@id='llama3']/split/@pp=8\" --format=json\n"
+    "  sandtable step experiment.xml --set \"jobs/job/split/@pp=8\" --format=json\n"
     "\n"
     "Places the experiment's first training job on the first nodes of the healthy cluster, "
     "simulates one step, and prints its time, what it consists of, the memory of the fullest GPU "
@@ -119,7 +120,11 @@ static enum sand_rc solve(const struct sand_step_question *question,
                           struct sand_step_profile *profile, struct sand_diag *diag)
 {
     struct sand_step_problem *problem = NULL;
+    struct sand_memory memory;
     sand_step_warn(question, diag);
+    SAND_TRY(sand_memory_check(question->job->model, &question->job->split,
+                               question->cluster->node_type->gpu, question->kernels, &memory,
+                               diag));
     SAND_TRY(sand_step_prepare(question, &problem, diag));
     enum sand_rc rc = sand_step_solve(problem, profile, diag);
     sand_step_problem_free(problem);

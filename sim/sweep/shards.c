@@ -26,18 +26,20 @@ static enum sand_rc no_memory(struct sand_diag *diag)
     return sand_fail(diag, SAND_ERR_NOMEM, "out of memory");
 }
 
-// The lock goes with the process that holds it, however that dies. File systems without locks
-// (some network ones) work unlocked.
-static enum sand_rc lock_dir(struct sand_shards *shards, struct sand_diag *diag)
+// The output directory itself is locked, for it outlives every run in it. The lock goes with the
+// process that holds it, however that dies. File systems without locks (some network ones) work
+// unlocked.
+static enum sand_rc lock_dir(struct sand_shards *shards, const char *out_dir,
+                             struct sand_diag *diag)
 {
-    shards->lock = open(shards->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    shards->lock = open(out_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (shards->lock < 0)
-        return sand_fail(diag, SAND_ERR_IO, "%s: cannot open: %s", shards->dir, strerror(errno));
+        return sand_fail(diag, SAND_ERR_IO, "%s: cannot open: %s", out_dir, strerror(errno));
     if (flock(shards->lock, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
         return SAND_OK;
     return sand_fail(diag, SAND_ERR_IO,
                      "%s: is in use by another run; wait for it, or choose another directory",
-                     shards->dir);
+                     out_dir);
 }
 
 enum sand_rc sand_shards_open(struct sand_shards *shards, const char *out_dir, const char *digest,
@@ -48,8 +50,9 @@ enum sand_rc sand_shards_open(struct sand_shards *shards, const char *out_dir, c
     shards->journal = sand_arena_printf(&shards->arena, "%s/units/journal", out_dir);
     if (!shards->dir || !shards->journal)
         return no_memory(diag);
-    SAND_TRY(sand_dir_make(shards->dir, diag));
-    return lock_dir(shards, diag);
+    SAND_TRY(sand_dir_make(out_dir, diag));
+    SAND_TRY(lock_dir(shards, out_dir, diag));
+    return sand_dir_make(shards->dir, diag);
 }
 
 const char *sand_shard_path(struct sand_shards *shards, uint32_t replication)

@@ -16,7 +16,7 @@ struct sand_shards {
     int lock;            // descriptor of the locked directory, -1: none
 };
 
-// Makes out_dir/units and locks it for this process: SAND_ERR_IO if another run holds it.
+// Makes out_dir/units and locks out_dir for this process: SAND_ERR_IO if another run holds it.
 enum sand_rc sand_shards_open(struct sand_shards *shards, const char *out_dir, const char *digest,
                               const char *physics, struct sand_diag *diag);
 

@@ -266,7 +266,7 @@ static enum sand_rc run_sweep(struct sweep *sweep, struct sand_diag *diag)
 {
     struct sand_run_start start;
     sand_run_start(&start);
-    SAND_TRY(check_target(sweep, diag));
+    SAND_TRY(check_target(sweep, diag)); // before anything is made
     SAND_TRY(sand_shards_open(&sweep->shards, sweep->options->out_dir, sweep->experiment->digest,
                               SAND_PHYSICS_VERSION, diag));
     SAND_TRY(make_units(sweep, diag));

@@ -1,0 +1,185 @@
+# What the program prints, where, and with which exit status: one row per command line.
+# SPDX-License-Identifier: GPL-2.0-or-later
+import csv
+import io
+import json
+import os
+import pty
+import subprocess
+
+from cli_runner import DATA, PROGRAM, SOURCE, Report, Scratch, environment, run
+
+OK, UNIT, USAGE, INPUT, IO, PLUGIN = 0, 1, 2, 3, 4, 5
+
+# (command line, exit status, parts of stdout, parts of stderr); run in this order in one directory.
+ROWS = [
+    # help and versions
+    ("--help", OK, ["Usage: sandtable", "Examples:", "Commands:", "validate", "Exit status: 0"], []),
+    ("--version", OK, ["sandtable 0.", "(physics ", "SimGrid 3.", "HDF5 1."], []),
+    *[(f"{verb} --help", OK, [f"Usage: sandtable {verb}", "Examples:\n  sandtable"], [])
+      for verb in ("run", "validate", "step", "show", "policy", "schema")],
+    # usage
+    ("", USAGE, [], ["a command is needed", "sandtable --help"]),
+    ("rnu small.xml", USAGE, [], ['no command "rnu"; did you mean "run"?']),
+    ("frobnicate", USAGE, [], ['no command "frobnicate"\n']),
+    ("run", USAGE, [], ["an experiment is needed"]),
+    ("run small.xml other.xml", USAGE, [], ["one file is enough"]),
+    ("run small.xml --jbos 2", USAGE, [], ["no option --jbos; did you mean --jobs?"]),
+    ("run small.xml --zzzzzz", USAGE, [], ["--zzzzzz"]),
+    ("run small.xml --jobs 0", USAGE, [], ['--jobs is "0": must be from 1']),
+    ("run small.xml --jobs two", USAGE, [], ['--jobs is "two": is not a whole number']),
+    ("run small.xml --replications 1.5", USAGE, [], ["no whole number"]),
+    ("run small.xml --set duration", USAGE, [], ["has no value; write PATH=VALUE"]),
+    ("run small.xml --data nowhere", USAGE, [], ["holds no platforms/catalogue"]),
+    ("step small.xml --format=jsn", USAGE, [], ["must be text, json or csv; did you mean json?"]),
+    ("step small.xml --job pretrian", USAGE, [], ['did you mean "pretrain"?']),
+    ("step small.xml --job batch", USAGE, [], ["recorded duration"]),
+    ("policy", USAGE, [], ['"list"']),
+    ("policy show", USAGE, [], ["policy show NAME"]),
+    ("policy show checkpoint/dally", USAGE, [], ['did you mean "checkpoint/daly"?']),
+    ("schema x", USAGE, [], ['nothing to do with "x"']),
+    # input
+    ("validate absent.xml", IO, [], ["absent.xml", "No such file"]),
+    ("validate broken.xml", INPUT, [], ["broken.xml:8", "broken.xml:18"]),
+    ("run broken.xml -o out/broken", INPUT, [], ["error:"]),
+    ("validate small.xml --set @durration=1d", INPUT, [], ["durration"]),
+    ("validate small.xml --set @duration=1", INPUT, [], ["has no unit"]),
+    ("validate small.xml --set policies/schedule/@policy=schedule/fifi", INPUT, [],
+     ["schedule/fifi", "schedule/fifo"]),
+    ("validate small.xml --set jobs/job[@id='pretrain']/split/@tp=3", INPUT, [],
+     ['the split above is that of job "pretrain"'], ),
+    # data on stdout, nothing else
+    ("validate small.xml", OK, ["small.xml: valid", "digest: ", "assumed (no source"], []),
+    ("validate small.xml --data SOURCE", OK, ["small.xml: valid"], []),
+    ("policy list", OK, ["schedule/fifo", "recover/spare"], []),
+    ("policy show checkpoint/fixed", OK, ["interval", "a time"], []),
+    ("schema", OK, ['<grammar', "urn:sandtable:1"], []),
+    ("schema --paths", OK, ["cluster/@nodes\t", "policies/@hot_spares\t"], []),
+    ("schema --format", OK, ["# ", "hot_spares"], []),
+    ("step small.xml", OK, ["step time", "MFU", "tokens per second", "weights", "nic_up"], []),
+    # results
+    ("run small.xml -o out/a", OK, ["3 replications, seed 7"], ["results: out/a/results.h5\n"]),
+    ("run small.xml -o out/a", USAGE, [], ["out/a/results.h5: exists", "--force"]),
+    ("run small.xml -o out/a --force --quiet --seed 8", OK, [], []),
+    ("show out/a/results.h5", OK, ["seed 8"], []),
+    ("run small.xml -q --replications 2", OK, [], []),
+    ("show out/small/results.h5", OK, ["2 replications"], []),
+    ("show", USAGE, [], ["a results file is needed"]),
+    ("show absent.h5", IO, [], ["absent.h5"]),
+    ("show small.xml", None, [], ["small.xml"]),
+    ("run small.xml -o small.xml/x", IO, [], ["Not a directory"]),
+]
+
+
+def run_rows(report, scratch):
+    for row in ROWS:
+        line, status, out_parts, err_parts = row
+        done = run(line.replace("SOURCE", str(SOURCE)).split(), scratch)
+        said = f"`sandtable {line}`: exit {done.returncode}\n{done.stdout[-600:]}{done.stderr}"
+        if status is None:
+            report.check(done.returncode in (INPUT, IO), said)
+        else:
+            report.check(done.returncode == status, f"{said}\n  expected exit {status}")
+        for part in out_parts:
+            report.check(part in done.stdout, f"{said}\n  stdout lacks {part!r}")
+        for part in err_parts:
+            report.check(part in done.stderr, f"{said}\n  stderr lacks {part!r}")
+        if status != OK:
+            report.check(done.stdout == "", f"{said}\n  stdout is not empty")
+        if status == OK and not err_parts:
+            report.check("error" not in done.stderr, f"{said}\n  an error on stderr")
+
+
+def formats(report, scratch):
+    """JSON and CSV hold the same figures; the parts of the step sum to it; folding changes nothing."""
+    folded = json.loads(run(["step", "small.xml", "--format=json"], scratch).stdout)
+    full = json.loads(run(["step", "small.xml", "--format=json", "--no-fold"], scratch).stdout)
+    rows = list(csv.DictReader(io.StringIO(run(["step", "small.xml", "--format=csv"],
+                                               scratch).stdout)))
+    figures = {row["name"]: float(row["value"]) for row in rows}
+    for name in ("step_s", "mfu", "memory_total_B", "tokens_per_s"):
+        report.check(figures[name] == folded[name], f"{name}: {figures[name]}, {folded[name]}")
+    for name, value in folded.items():
+        if isinstance(value, float) and value:
+            report.check(abs(full[name] / value - 1) < 1e-9, f"{name}: {value} folded, {full[name]}")
+    parts = ("compute_s", "exposed_tp_s", "exposed_pp_s", "exposed_dp_s", "bubble_s",
+             "data_stall_s")
+    total = sum(folded[part] for part in parts)
+    report.check(abs(total / folded["step_s"] - 1) < 1e-9, f"parts {total}, {folded['step_s']}")
+    report.check(folded["job"] == "pretrain" and len(folded["digest"]) == 64, "names of the step")
+    report.check(all(item["utilisation"] <= 1 for item in folded["links"].values()), "links")
+
+
+def record(report, scratch):
+    text = (scratch / "out" / "a" / "results.run.json").read_text()
+    data = json.loads(text)
+    report.check(data["units"] == 3 and data["units_reused"] == 0, text)
+    report.check(data["wall_s"] > 0 and data["libraries"]["SimGrid"].startswith("3."), text)
+    report.check(not (scratch / "out" / "a" / "units").exists(), "units/ is removed after the merge")
+
+
+def same_bytes(report, scratch):
+    """Same input, same bytes: whatever --jobs, locale, time zone and directory."""
+    other = scratch / "elsewhere"
+    other.mkdir()
+    run(["run", "small.xml", "-q", "-o", "one", "--jobs", "1"], scratch)
+    run(["run", "../small.xml", "-q", "-o", "two", "--jobs", "3"], other,
+        env=environment(LC_ALL="de_DE.UTF-8", TZ="Asia/Kolkata"))
+    one, two = scratch / "one" / "results.h5", other / "two" / "results.h5"
+    report.check(one.read_bytes() == two.read_bytes(), "results differ between equal runs")
+
+
+def terminal(report, scratch):
+    """The bar is drawn on a terminal only, and not with CI; colour not with NO_COLOR."""
+    for changes, drawn in (({}, True), ({"CI": "1"}, False), ({"TERM": "dumb"}, False)):
+        master, slave = pty.openpty()
+        done = subprocess.run([PROGRAM, "run", "small.xml", "-o", "tty", "--force"], cwd=scratch,
+                              env=environment(**changes), stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=slave, check=False)
+        os.close(slave)
+        said = os.read(master, 65536).decode()
+        os.close(master)
+        report.check(done.returncode == 0, f"run on a terminal: {said}")
+        report.check(("of 3 replications" in said) == drawn, f"bar with {changes}: {said!r}")
+        report.check(b"\033" not in done.stdout, "colour in a pipe")
+    for changes, coloured in (({}, True), ({"NO_COLOR": "1"}, False)):
+        master, slave = pty.openpty()
+        child = subprocess.Popen([PROGRAM, "show", "tty/results.h5"], cwd=scratch, stdout=slave,
+                                 env=environment(**changes), stderr=subprocess.DEVNULL)
+        os.close(slave)
+        said = b""
+        while True:
+            try:
+                piece = os.read(master, 65536)
+            except OSError:  # the terminal is closed
+                break
+            if not piece:
+                break
+            said += piece
+        child.wait()
+        os.close(master)
+        report.check((b"\033[" in said) == coloured, f"colour with {changes}: {said[:200]!r}")
+
+
+def full_output(report, scratch):
+    with open("/dev/full", "w", encoding="ascii") as full:
+        done = run(["schema"], scratch, stdout=full)
+    report.check(done.returncode == IO and "No space left" in done.stderr,
+                 f"schema to a full disk: {done.returncode} {done.stderr}")
+
+
+def main():
+    report = Report()
+    with Scratch() as scratch:
+        run_rows(report, scratch)
+        record(report, scratch)
+        formats(report, scratch)
+        same_bytes(report, scratch)
+        terminal(report, scratch)
+        full_output(report, scratch)
+    report.end()
+
+
+if __name__ == "__main__":
+    assert DATA.is_dir()
+    main()
