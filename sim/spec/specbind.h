@@ -3,6 +3,8 @@
 #ifndef SAND_SIM_SPEC_SPECBIND_H
 #define SAND_SIM_SPEC_SPECBIND_H
 
+#include <libxml/tree.h>
+
 #include "experiment.h"
 #include "mem.h"
 #include "spectable.h"

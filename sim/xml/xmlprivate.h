@@ -5,8 +5,10 @@
 
 #include "xmltree.h"
 
-#include <libxml/dict.h>
+#include <libxml/tree.h>
 #include <libxml/xmlerror.h>
+
+#include "mem.h"
 
 // The type of an error in the structured error callback.
 #if LIBXML_VERSION >= 21200

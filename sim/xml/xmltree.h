@@ -6,10 +6,11 @@
 
 #include <stddef.h>
 
-#include <libxml/tree.h>
-
 #include "diag.h"
-#include "mem.h"
+
+// libxml2's nodes, so that this header can be read without it.
+typedef struct _xmlNode xmlNode;
+typedef struct _xmlAttr xmlAttr;
 
 // Bounds on what is read. A document that needs more is refused with the bound in the message.
 enum {
