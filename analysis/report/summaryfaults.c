@@ -17,7 +17,8 @@ static void print_count(FILE *out, enum sand_style style, const char *label,
     fputs("  ", out);
     sand_text_pad(out, label, SAND_TEXT_LABEL);
     sand_text_pad_left(out, sand_text_grouped(count->mean).s, 9);
-    sand_summary_spread(out, style, count->ci95, sand_text_fixed(count->ci95, 1).s, 11);
+    if (count->mean > 0.0 || isfinite(count->ci95)) // else nothing may follow, blanks neither
+        sand_summary_spread(out, style, count->ci95, sand_text_fixed(count->ci95, 1).s, 11);
     if (count->mean > 0.0)
         fprintf(out, "    one every %s",
                 sand_text_quantity(duration_s / count->mean, SAND_DIM_TIME).s);
@@ -96,9 +97,8 @@ static void print_times(FILE *out, const char *label, double unexpected_s, doubl
     fputs("  ", out);
     sand_text_pad(out, label, SAND_TEXT_LABEL);
     sand_text_pad_left(out, sand_text_quantity(unexpected_s, SAND_DIM_TIME).s, 12);
-    sand_text_pad_left(out, "", 9);
     if (isfinite(planned_s))
-        sand_text_pad_left(out, sand_text_quantity(planned_s, SAND_DIM_TIME).s, 14);
+        sand_text_pad_left(out, sand_text_quantity(planned_s, SAND_DIM_TIME).s, 9 + 14);
     fputc('\n', out);
 }
 

@@ -132,7 +132,7 @@ void sand_text_pad_left(FILE *out, const char *text, int width)
     const int n = count_characters(text);
     if (n < width)
         fprintf(out, "%*s", width - n, "");
-    sand_text_pad(out, text, n < width ? n : width);
+    sand_text_pad(out, text, n);
 }
 
 void sand_text_heading(FILE *out, enum sand_style style, const char *title, const char *head)

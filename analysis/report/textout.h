@@ -23,9 +23,10 @@ struct sand_text sand_text_percent(double share);                     // "41.2 %
 struct sand_text sand_text_quantity(double value, enum sand_dim dim); // three digits
 struct sand_text sand_text_fixed(double value, int decimals);
 
-// Writes `text` in exactly `width` characters, cut with ".." or filled on the right (pad) or on the
-// left (pad_left). UTF-8 counts by characters, control characters come out as "?".
+// Writes `text` in `width` characters, filled on the right; what is longer is cut with "..".
+// UTF-8 counts by characters, control characters come out as "?".
 void sand_text_pad(FILE *out, const char *text, int width);
+// The same filled on the left, for figures: they are never cut.
 void sand_text_pad_left(FILE *out, const char *text, int width);
 
 // An empty line and a heading; `head` (may be "") is set behind the label column.

@@ -237,7 +237,7 @@ static void write_run(uint32_t run, const char *path)
     sand_shard_close(shard);
 }
 
-struct sand_results *open_sample(size_t n_runs)
+struct sand_results *open_runs(uint32_t first, size_t n_runs)
 {
     static const char *const assumptions[] = {
         "gpu h100-sxm-80g: idle_power", "gpu h100-sxm-80g: gemm_fp8", "link ndr400-ib: usable",
@@ -260,11 +260,16 @@ struct sand_results *open_sample(size_t n_runs)
     for (size_t i = 0; i < 3; i++)
         snprintf(paths[i], sizeof paths[i], "%s/%zu.h5", dir, i);
     for (size_t i = 0; i < n_runs; i++)
-        write_run((uint32_t)i, paths[i]);
+        write_run(first + (uint32_t)i, paths[i]);
     cr_assert_eq(sand_results_merge(shards, n_runs, &meta, paths[2], NULL), SAND_OK);
     cr_assert_eq(sand_results_open(paths[2], &results, NULL), SAND_OK);
     for (size_t i = 0; i < 3; i++)
         unlink(paths[i]); // the open descriptor keeps it readable
     rmdir(dir);
     return results;
+}
+
+struct sand_results *open_sample(size_t n_runs)
+{
+    return open_runs(0, n_runs);
 }

@@ -5,7 +5,8 @@
 
 #include "store.h"
 
-// Writes a results file with the first `n_runs` (0, 1 or 2) of them and opens it.
-struct sand_results *open_sample(size_t n_runs);
+// Writes a results file with n of them (0, 1 or 2) from `first` on, and opens it.
+struct sand_results *open_runs(uint32_t first, size_t n_runs);
+struct sand_results *open_sample(size_t n_runs); // from the first on
 
 #endif

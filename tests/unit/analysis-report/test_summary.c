@@ -12,9 +12,10 @@
 #include "summary.h"
 #include "textout.h"
 
-static char *print_to(char *text, size_t size, size_t n_runs, enum sand_style style)
+static char *print_runs(char *text, size_t size, uint32_t first, size_t n_runs,
+                        enum sand_style style)
 {
-    struct sand_results *const results = open_sample(n_runs);
+    struct sand_results *const results = open_runs(first, n_runs);
     FILE *const out = fmemopen(text, size, "w");
     cr_assert_eq(sand_summary_print(results, style, out, NULL), SAND_OK);
     fclose(out);
@@ -22,8 +23,13 @@ static char *print_to(char *text, size_t size, size_t n_runs, enum sand_style st
     return text;
 }
 
-// The golden files were checked by hand against the sums in test_overview.c. To look at what is
-// printed now: SAND_SHOW=1 test-analysis-report --filter 'summary/*'.
+static char *print_to(char *text, size_t size, size_t n_runs, enum sand_style style)
+{
+    return print_runs(text, size, 0, n_runs, style);
+}
+
+// The golden file was checked by hand against the sums in test_overview.c. What is printed now:
+// SAND_SHOW=1 test-analysis-report --filter 'summary/*'.
 static void is_golden(const char *text, const char *name)
 {
     char path[512], *golden;
@@ -72,19 +78,25 @@ static int width_of(const char *line, size_t length)
     return width;
 }
 
+static void check_lines(const char *text)
+{
+    for (const char *line = text; *line != '\0';) {
+        const size_t length = strcspn(line, "\n");
+        cr_assert_leq(width_of(line, length), 100, "%.*s", (int)length, line);
+        cr_assert(length == 0 || line[length - 1] != ' ', "trailing blank: %.*s", (int)length,
+                  line);
+        line += length + 1;
+    }
+}
+
 Test(summary, fits_into_100_columns_in_every_style)
 {
     static char text[1 << 16];
-    for (int style = 0; style <= SAND_STYLE_RICH; style++) {
-        print_to(text, sizeof text, 2, (enum sand_style)style);
-        for (const char *line = text; *line != '\0';) {
-            const size_t length = strcspn(line, "\n");
-            cr_assert_leq(width_of(line, length), 100, "%.*s", (int)length, line);
-            cr_assert(length == 0 || line[length - 1] != ' ', "trailing blank: %.*s", (int)length,
-                      line);
-            line += length + 1;
-        }
-    }
+    for (int style = 0; style <= SAND_STYLE_RICH; style++)
+        check_lines(print_to(text, sizeof text, 2, (enum sand_style)style));
+    check_lines(
+        print_runs(text, sizeof text, 1, 1, SAND_STYLE_PLAIN)); // nothing planned, none over
+    check_lines(print_to(text, sizeof text, 0, SAND_STYLE_PLAIN));
 }
 
 Test(summary, plain_is_ascii_and_rich_is_not)
