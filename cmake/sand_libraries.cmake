@@ -10,6 +10,15 @@ endfunction()
 
 sand_pkg(nettle nettle)
 sand_pkg(libxml2 libxml-2.0)
+sand_pkg(lzma liblzma)
+sand_pkg(zlib zlib)
+
+# Debian's libcsv has no .pc file.
+find_path(SAND_CSV_INCLUDE csv.h REQUIRED)
+find_library(SAND_CSV_LIBRARY csv REQUIRED)
+add_library(third_libcsv INTERFACE)
+target_include_directories(third_libcsv SYSTEM INTERFACE ${SAND_CSV_INCLUDE})
+target_link_libraries(third_libcsv INTERFACE ${SAND_CSV_LIBRARY})
 
 # Debian's simgrid.pc and libsimgrid carry everything; the C++ headers need Boost.
 find_path(SAND_SIMGRID_INCLUDE simgrid/s4u.hpp REQUIRED)
