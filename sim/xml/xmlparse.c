@@ -91,13 +91,28 @@ static enum sand_rc parse(xmlParserCtxt *parser, struct parse_state *state,
     return SAND_ERR_INPUT;
 }
 
+// libxml2 takes a NUL after the root element for the end of the document and ignores what follows.
+static int check_bytes(const struct sand__xml_file *file, const char *bytes, size_t size,
+                       struct sand_diag *diag)
+{
+    const char *nul = memchr(bytes, '\0', size);
+    long line = 1;
+    if (size == 0)
+        sand_diag_add(diag, SAND_ERROR, file->shown, 0, "is empty; an XML document is expected");
+    if (!nul)
+        return size > 0;
+    for (const char *c = bytes; c < nul; c++)
+        line += *c == '\n';
+    sand_diag_add(diag, SAND_ERROR, file->shown, line,
+                  "holds a NUL byte; write the document in UTF-8");
+    return 0;
+}
+
 enum sand_rc sand__xml_parse(struct sand_xml *xml, struct sand__xml_file *file, const char *bytes,
                              size_t size, struct sand_diag *diag)
 {
-    if (size == 0) {
-        sand_diag_add(diag, SAND_ERROR, file->shown, 0, "is empty; an XML document is expected");
+    if (!check_bytes(file, bytes, size, diag))
         return SAND_ERR_INPUT;
-    }
     struct parse_state state = {.file = file, .diag = diag};
     xmlParserCtxt *parser = new_parser(xml, &state);
     if (!parser)
