@@ -96,9 +96,10 @@ static void print_param(const struct sandtable_param *param)
         printf(", required");
     else
         printf(", default %s", value);
-    if (isfinite(param->min) || isfinite(param->max))
-        printf(", from %s to %s", sand_quantity_format(param->min, dim, 6, low, sizeof low),
-               sand_quantity_format(param->max, dim, 6, high, sizeof high));
+    if (isfinite(param->min))
+        printf(", at least %s", sand_quantity_format(param->min, dim, 6, low, sizeof low));
+    if (isfinite(param->max))
+        printf(", at most %s", sand_quantity_format(param->max, dim, 6, high, sizeof high));
     printf("\n");
 }
 
