@@ -128,7 +128,7 @@ const struct spec_child *spec_child_find(const struct spec_element *element, con
 // The field that tells whether an element (or a form of it) is there: its first required one.
 const struct spec_field *spec_signature(const struct spec_element *element, unsigned form);
 
-// Table entries. The member's type is checked by the test of the tables through `width`.
+// Table entries.
 #define SPEC_MEMBER(type_name, struct_name, member)                                                \
     .type = (type_name), .offset = offsetof(struct_name, member)
 #define SPEC_QUANTITY(dimension, struct_name, member)                                              \
@@ -165,5 +165,12 @@ const struct spec_field *spec_signature(const struct spec_element *element, unsi
      SPEC_MEMBER(SPEC_ID, struct_name, id),                                                        \
      .doc = "Name; the file is called id.xml."},                                                   \
         SPEC_PROVENANCE(struct_name)
+
+// The shared object of a policy.
+#define SPEC_PLUGIN(struct_name, member)                                                           \
+    {                                                                                              \
+        .name = "plugin", SPEC_MEMBER(SPEC_PATH, struct_name, member), .need = SPEC_OPTIONAL,      \
+        .doc = "A shared object in the experiment's directory; without it the policy is built in." \
+    }
 
 #endif

@@ -1,0 +1,311 @@
+// Field tables of jobs and faults.
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "experiment.h"
+#include "speccheck.h"
+#include "spectable.h"
+
+#define FIELDS(array) .fields = (array), .n_fields = SPEC_COUNT(array)
+#define CHILDREN(array) .children = (array), .n_children = SPEC_COUNT(array)
+
+// ---- jobs ----
+
+#define SPLIT_FLAG(member) SPEC_MEMBER(SPEC_YESNO, struct sand_split, member), SPEC_PRESET("yes")
+
+static const char *const recomputes[] = {[SAND_RECOMPUTE_NONE] = "none",
+                                         [SAND_RECOMPUTE_SELECTIVE] = "selective",
+                                         [SAND_RECOMPUTE_FULL] = "full",
+                                         NULL};
+static const char *const attentions[] = {
+    [SAND_ATTENTION_FUSED] = "fused", [SAND_ATTENTION_UNFUSED] = "unfused", NULL};
+static const char *const precisions[] = {
+    [SAND_FP16] = "fp16", [SAND_BF16] = "bf16", [SAND_FP8] = "fp8", NULL};
+
+static const struct spec_field split_fields[] = {
+    {.name = "tp", SPEC_SIZE(struct sand_split, tp), .doc = "Tensor-parallel size."},
+    {.name = "pp", SPEC_SIZE(struct sand_split, pp), .doc = "Pipeline stages."},
+    {.name = "dp",
+     SPEC_SIZE(struct sand_split, dp),
+     .doc = "Data-parallel replicas; GPUs = tp x pp x dp."},
+    {.name = "virtual_stages",
+     SPEC_SIZE(struct sand_split, virtual_stages),
+     SPEC_PRESET("1"),
+     .doc = "Model chunks per pipeline stage; 1: plain 1F1B."},
+    {.name = "micro_batch",
+     SPEC_SIZE(struct sand_split, micro_batch),
+     SPEC_PRESET("1"),
+     .doc = "Sequences in a micro-batch."},
+    {.name = "global_batch",
+     SPEC_SIZE(struct sand_split, global_batch),
+     .doc = "Sequences in a step, over all replicas."},
+    {.name = "sequence", SPEC_SIZE(struct sand_split, sequence), .doc = "Tokens in a sequence."},
+    {.name = "sequence_parallel",
+     SPLIT_FLAG(sequence_parallel),
+     .doc = "Tensor-parallel all-reduces become reduce-scatter and all-gather, norms are split."},
+    {.name = "distributed_optimizer",
+     SPLIT_FLAG(distributed_optimizer),
+     .doc = "Optimizer state is sharded over the replicas (ZeRO-1)."},
+    {.name = "overlap_grad_reduce",
+     SPLIT_FLAG(overlap_grad_reduce),
+     .doc = "The gradient reduction hides behind the last backward."},
+    {.name = "overlap_param_gather",
+     SPLIT_FLAG(overlap_param_gather),
+     .doc = "The parameter all-gather hides behind the first forward."},
+    {.name = "buckets",
+     SPEC_SIZE(struct sand_split, buckets),
+     SPEC_PRESET("1"),
+     .doc = "Pieces of the overlapped collectives."},
+    {.name = "recompute",
+     SPEC_MEMBER(SPEC_WORD, struct sand_split, recompute),
+     .words = recomputes,
+     SPEC_PRESET("none"),
+     .doc = "Which activations are computed again."},
+    {.name = "attention",
+     SPEC_MEMBER(SPEC_WORD, struct sand_split, attention),
+     .words = attentions,
+     SPEC_PRESET("fused"),
+     .doc = "Attention kernels."},
+    {.name = "precision",
+     SPEC_MEMBER(SPEC_WORD, struct sand_split, precision),
+     .words = precisions,
+     SPEC_PRESET("bf16"),
+     .doc = "Precision of the matrix products."},
+    {.name = "gradient",
+     SPEC_QUANTITY(SAND_DIM_BYTES, struct sand_split, grad_B),
+     SPEC_POSITIVE,
+     SPEC_PRESET("4B"),
+     .doc = "Bytes per gradient element held and reduced."},
+};
+
+const struct spec_element spec_split = {
+    .name = "split",
+    .key = "split",
+    FIELDS(split_fields),
+    .size = sizeof(struct sand_split),
+    .doc = "How a step is laid out over the job's GPUs: tensor parallel innermost, then pipeline, "
+           "then data."};
+
+static const char *const save_modes[] = {
+    [SAND_SAVE_BLOCKING] = "blocking", [SAND_SAVE_ASYNC] = "async", NULL};
+
+static const struct spec_field checkpoint_fields[] = {
+    {.name = "policy",
+     SPEC_MEMBER(SPEC_TEXT, struct sand_checkpoint_spec, policy.type),
+     SPEC_PRESET("checkpoint/none"),
+     .doc = "When to save."},
+    SPEC_PLUGIN(struct sand_checkpoint_spec, policy.plugin),
+    {.name = "mode",
+     SPEC_MEMBER(SPEC_WORD, struct sand_checkpoint_spec, mode),
+     .words = save_modes,
+     SPEC_PRESET("blocking"),
+     .doc = "blocking: training stops until the checkpoint is durable; async: for the copy to host "
+            "memory."},
+    {.name = "bytes_per_param",
+     SPEC_QUANTITY(SAND_DIM_BYTES, struct sand_checkpoint_spec, bytes_per_param),
+     SPEC_POSITIVE,
+     SPEC_PRESET("14B"),
+     .doc = "Written per parameter; the default is bf16 weights (2) with fp32 master weights and "
+            "both Adam moments (12)."},
+    {.name = "stall",
+     SPEC_QUANTITY(SAND_DIM_TIME, struct sand_checkpoint_spec, stall_s),
+     .need = SPEC_OPTIONAL,
+     .unset = -1,
+     .doc = "How long training stops for a save; computed if left out."},
+    {.name = "restore",
+     SPEC_QUANTITY(SAND_DIM_TIME, struct sand_checkpoint_spec, restore_s),
+     .need = SPEC_OPTIONAL,
+     .unset = -1,
+     .doc = "How long a restore takes; computed if left out."},
+};
+
+static const struct spec_child checkpoint_children[] = {
+    {.element = &spec_param,
+     .place = SPEC_ARRAY,
+     .offset = offsetof(struct sand_checkpoint_spec, policy.params),
+     .count_offset = offsetof(struct sand_checkpoint_spec, policy.n_params)},
+};
+
+const struct spec_element spec_checkpoint = {.name = "checkpoint",
+                                             .key = "checkpoint",
+                                             FIELDS(checkpoint_fields),
+                                             CHILDREN(checkpoint_children),
+                                             .size = sizeof(struct sand_checkpoint_spec),
+                                             .finish = spec_finish_checkpoint,
+                                             .doc = "What a job saves and when."};
+
+static const char *const job_forms[] = {"a training job (model, software, split)",
+                                        "a recorded job (duration)"};
+
+static const struct spec_field job_fields[] = {
+    {.name = "id", SPEC_MEMBER(SPEC_ID, struct sand_job_spec, id), .doc = "Name of the job."},
+    {.name = "nodes", SPEC_SIZE(struct sand_job_spec, n_nodes), .doc = "Whole nodes it needs."},
+    {.name = "submit",
+     SPEC_DATE_NS(struct sand_job_spec, submit_ns),
+     SPEC_PRESET("0s"),
+     .doc = "When it enters the queue."},
+    {.name = "model",
+     SPEC_REFERENCE(SPEC_MODEL, struct sand_job_spec, model),
+     .form = 1,
+     .doc = "What it trains."},
+    {.name = "software",
+     SPEC_REFERENCE(SPEC_SOFTWARE, struct sand_job_spec, software),
+     .form = 1,
+     .doc = "The stack it trains with."},
+    {.name = "steps",
+     SPEC_MEMBER(SPEC_U64, struct sand_job_spec, n_steps),
+     .dim = SAND_DIM_COUNT,
+     .range = {0, 9007199254740991.0, 0},
+     SPEC_PRESET("0"),
+     .form = 1,
+     .doc = "Steps to do; 0: until the experiment ends."},
+    {.name = "step_time",
+     SPEC_QUANTITY(SAND_DIM_TIME, struct sand_job_spec, step_s),
+     .need = SPEC_OPTIONAL,
+     SPEC_POSITIVE,
+     .form = 1,
+     .doc = "A measured step time, instead of the simulated one."},
+    {.name = "duration",
+     SPEC_QUANTITY(SAND_DIM_TIME, struct sand_job_spec, work_s),
+     SPEC_POSITIVE,
+     .form = 2,
+     .doc = "How long it runs undisturbed."},
+};
+
+static const struct spec_child job_children[] = {
+    {.element = &spec_split,
+     .offset = offsetof(struct sand_job_spec, split),
+     .min = 1,
+     .max = 1,
+     .form = 1},
+    {.element = &spec_checkpoint,
+     .offset = offsetof(struct sand_job_spec, checkpoint),
+     .max = 1,
+     .presets = 1},
+};
+
+const struct spec_element spec_job = {
+    .name = "job",
+    .key = "job",
+    FIELDS(job_fields),
+    CHILDREN(job_children),
+    .forms = job_forms,
+    .n_forms = 2,
+    .size = sizeof(struct sand_job_spec),
+    .finish = spec_finish_job,
+    .doc = "A job: one that trains a model, or one with a recorded duration."};
+
+static const struct spec_child jobs_children[] = {
+    {.element = &spec_job,
+     .place = SPEC_ARRAY,
+     .offset = offsetof(struct sand_experiment, jobs),
+     .count_offset = offsetof(struct sand_experiment, n_jobs),
+     .min = 1},
+};
+
+const struct spec_element spec_jobs = {.name = "jobs",
+                                       .key = "jobs",
+                                       CHILDREN(jobs_children),
+                                       .size = sizeof(struct sand_experiment),
+                                       .doc = "The jobs, in the order of equal submit times."};
+
+// ---- faults ----
+
+static const char *const components[] = {[SAND_COMPONENT_NODE] = "node",
+                                         [SAND_COMPONENT_GPU] = "gpu",
+                                         [SAND_COMPONENT_NIC] = "nic",
+                                         [SAND_COMPONENT_JOB] = "job",
+                                         NULL};
+static const char *const remedies[] = {
+    [SAND_REMEDY_RESTART] = "restart", [SAND_REMEDY_REPLACE] = "replace", NULL};
+static const char *const laws[] = {[SAND_LAW_CONSTANT] = "constant",
+                                   [SAND_LAW_EXPONENTIAL] = "exponential",
+                                   [SAND_LAW_WEIBULL] = "weibull",
+                                   [SAND_LAW_LOGNORMAL] = "lognormal",
+                                   NULL};
+static const char *const fault_forms[] = {"a rate (rate)", "an observation (count, over, nodes)"};
+
+// The four attributes of a duration and its law.
+#define LAW(text, member, what)                                                                    \
+    {.name = text,                                                                                 \
+     SPEC_QUANTITY(SAND_DIM_TIME, struct sand_fault_class, member.mean_s),                         \
+     SPEC_PRESET("0s"),                                                                            \
+     .doc = what ": mean, for the lognormal law the median."},                                     \
+        {.name = text "_law",                                                                      \
+         SPEC_MEMBER(SPEC_WORD, struct sand_fault_class, member.kind),                             \
+         .words = laws,                                                                            \
+         SPEC_PRESET("constant"),                                                                  \
+         .doc = "Its law."},                                                                       \
+        {.name = text "_shape",                                                                    \
+         SPEC_QUANTITY(SAND_DIM_NUMBER, struct sand_fault_class, member.shape),                    \
+         SPEC_PRESET("0"),                                                                         \
+         .doc = "Weibull shape, or lognormal sigma; needed with those."},                          \
+    {                                                                                              \
+        .name = text "_max", SPEC_QUANTITY(SAND_DIM_TIME, struct sand_fault_class, member.max_s),  \
+        SPEC_PRESET("0s"), .doc = "Longest; 0s: no bound."                                         \
+    }
+
+static const struct spec_field fault_fields[] = {
+    {.name = "id",
+     SPEC_MEMBER(SPEC_ID, struct sand_fault_class, id),
+     .doc = "Name of the fault class."},
+    {.name = "cause",
+     SPEC_MEMBER(SPEC_TEXT, struct sand_fault_class, cause),
+     .doc = "Group in reports: gpu, network, software, ..."},
+    {.name = "component",
+     SPEC_MEMBER(SPEC_WORD, struct sand_fault_class, component),
+     .words = components,
+     .doc = "What it sits on; job: software, no hardware is touched."},
+    {.name = "remedy",
+     SPEC_MEMBER(SPEC_WORD, struct sand_fault_class, remedy),
+     .words = remedies,
+     .doc = "restart: on the same nodes; replace: the node leaves for repair."},
+    {.name = "planned",
+     SPEC_MEMBER(SPEC_YESNO, struct sand_fault_class, planned),
+     SPEC_PRESET("no"),
+     .doc = "Planned interruptions are counted apart."},
+    {.name = "rate",
+     SPEC_QUANTITY(SAND_DIM_RATE, struct sand_fault_class, rate_per_node_s),
+     .form = 1,
+     .doc = "Faults per node and time that the node is allocated."},
+    {.name = "count", SPEC_EXTRA(SAND_DIM_COUNT, 0), .form = 2, .doc = "Faults observed."},
+    {.name = "over",
+     SPEC_EXTRA(SAND_DIM_TIME, 1),
+     SPEC_POSITIVE,
+     .form = 2,
+     .doc = "In this time."},
+    {.name = "nodes",
+     SPEC_EXTRA(SAND_DIM_COUNT, 2),
+     SPEC_POSITIVE,
+     .form = 2,
+     .doc = "On this many allocated nodes; rate = count / (over x nodes)."},
+    LAW("detect", detect, "Time until the fault is noticed"),
+    LAW("diagnose", diagnose, "Time until its place is known"),
+    LAW("restart", restart, "Time to start the job again, without restore"),
+    LAW("repair", repair, "Time until a replaced node is back"),
+};
+
+const struct spec_element spec_fault = {
+    .name = "fault",
+    .key = "fault",
+    FIELDS(fault_fields),
+    .forms = fault_forms,
+    .n_forms = 2,
+    .size = sizeof(struct sand_fault_class),
+    .finish = spec_finish_fault,
+    .doc = "A class of faults that arrive independently at every allocated node."};
+
+static const struct spec_field faults_fields[] = {SPEC_PROVENANCE(struct sand_fault_spec)};
+
+static const struct spec_child faults_children[] = {
+    {.element = &spec_fault,
+     .place = SPEC_ARRAY,
+     .offset = offsetof(struct sand_fault_spec, classes),
+     .count_offset = offsetof(struct sand_fault_spec, n_classes)},
+};
+
+const struct spec_element spec_faults = {.name = "faults",
+                                         .key = "faults",
+                                         FIELDS(faults_fields),
+                                         CHILDREN(faults_children),
+                                         .size = sizeof(struct sand_fault_spec),
+                                         .doc =
+                                             "Fault classes; without the element nothing fails."};
