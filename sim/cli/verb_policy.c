@@ -43,7 +43,7 @@ static enum sand_rc list(void)
 {
     struct sand_policy policy;
     for (size_t i = 0; sand_policy_builtin(i, &policy); i++)
-        printf("%-20s %s\n", policy.type, policy.summary);
+        printf("%-31s %s\n", policy.type, policy.summary);
     return SAND_OK;
 }
 
