@@ -216,8 +216,8 @@ Test(units, every_listed_unit_is_accepted)
     cr_assert_str_eq(sand_dim_units(SAND_DIM_COUNT), "");
 }
 
-// A locale with a decimal comma must change neither reading nor writing. Where none is installed the
-// test repeats the C case.
+// A locale with a decimal comma must change neither reading nor writing. Where none is installed
+// the test repeats the C case.
 Test(units, locale_does_not_matter)
 {
     static const char *const names[] = {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "C.UTF-8"};
