@@ -99,11 +99,10 @@ static void print_version(FILE *out, struct argp_state *state)
 // A write error on stdout (a full disk) must not look like success.
 static enum sand_rc close_output(enum sand_rc rc)
 {
-    int failed = ferror(stdout) || fflush(stdout) != 0;
-    if (!failed || rc != SAND_OK)
+    if (!ferror(stdout) && fflush(stdout) == 0)
         return rc;
-    fprintf(stderr, "error: cannot write the output: %s\n", strerror(errno));
-    return SAND_ERR_IO;
+    fprintf(stderr, "error: cannot write to standard output: %s\n", strerror(errno));
+    return rc == SAND_OK ? SAND_ERR_IO : rc;
 }
 
 static enum sand_rc run_verb(const struct sand_verb *verb, int argc, char **argv)
