@@ -68,9 +68,9 @@ enum sand_rc sand_save_flow(struct sand_world *w, struct sand_world_job *j, int 
 {
     SAND_TRY(check_way(w, j, reading));
     const uint32_t links[2] = {reading ? 1 : 0, j->client_link + (uint32_t)reading};
-    if (sand_bridge_flow_start(w->bridge, links, 2, j->bytes, &j->flow) != SAND_OK)
-        return sand_fail(w->diag, SAND_ERR_INTERNAL, "job \"%s\": its transfer did not start",
-                         j->spec->id);
+    const enum sand_rc rc = sand_bridge_flow_start(w->bridge, links, 2, j->bytes, &j->flow);
+    if (rc != SAND_OK)
+        return sand_fail(w->diag, rc, "job \"%s\": its transfer did not start", j->spec->id);
     return remember_flow(w, j);
 }
 

@@ -196,9 +196,9 @@ static void warn_waiters(const struct sand_world *w)
     const struct sand_world_job *j = &w->jobs[w->waiters[0]];
     sand_diag_add(w->diag, SAND_WARNING, NULL, 0,
                   "replication %u: %zu jobs still wait for nodes at the end, the first is \"%s\" "
-                  "(%u of %u nodes, since %.9g s)",
+                  "(%u of %u nodes, struck at %.9g s)",
                   w->options->replication, w->n_waiters, j->spec->id, j->n_held, j->spec->n_nodes,
-                  sand_s_from_ns(j->end_ns < 0 ? w->incidents[j->last_open].fault_ns : 0));
+                  sand_s_from_ns(w->incidents[j->last_open].fault_ns));
 }
 
 enum sand_rc sand_summary_emit(struct sand_world *w)

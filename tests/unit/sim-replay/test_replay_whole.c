@@ -4,6 +4,7 @@
 #include "replay_fixture.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -61,6 +62,28 @@ static void fill(struct report *report)
     digest_rows(report);
 }
 
+// In builds with a leak checker: 1 if anything was left behind. A child leaves by _exit, which
+// would skip the checker's own call. The checker warns of Criterion's threads, which the fork has
+// not taken along; what it says is shown only if it found something.
+int __lsan_do_recoverable_leak_check(void) __attribute__((weak));
+static int leaks(void)
+{
+    char text[4096];
+    ssize_t n;
+    if (!__lsan_do_recoverable_leak_check)
+        return 0;
+    FILE *said = tmpfile();
+    const int stderr_kept = dup(STDERR_FILENO);
+    if (!said || stderr_kept < 0 || dup2(fileno(said), STDERR_FILENO) < 0)
+        return 1;
+    const int found = __lsan_do_recoverable_leak_check();
+    dup2(stderr_kept, STDERR_FILENO);
+    lseek(fileno(said), 0, SEEK_SET);
+    while (found && (n = read(fileno(said), text, sizeof text)) > 0)
+        fwrite(text, 1, (size_t)n, stderr);
+    return found;
+}
+
 // Runs replication `number` of the present case in a child. fail_at: the allocation that fails.
 static void run_child(uint32_t number, uint64_t fail_at, struct report *report)
 {
@@ -77,7 +100,7 @@ static void run_child(uint32_t number, uint64_t fail_at, struct report *report)
         if (report->rc == SAND_OK)
             check_books(&c, &kept);
         keep_clear(&kept);
-        _exit(0);
+        _exit(leaks());
     }
     int status;
     cr_assert_eq(waitpid(child, &status, 0), child);
@@ -219,14 +242,10 @@ Test(replay_whole, out_of_memory_anywhere)
     run_child(0, 0, report);
     const uint64_t n = report->allocations;
     cr_assert_gt(n, 50);
-    uint64_t failed = 0;
     for (uint64_t i = 1; i <= n; i += 1 + n / 60) {
         memset(report, 0, sizeof *report);
         run_child(0, i, report);
-        cr_assert(report->rc == SAND_ERR_NOMEM || report->rc == SAND_ERR_INTERNAL ||
-                      report->rc == SAND_OK,
-                  "allocation %lu: %s", (unsigned long)i, sand_rc_text(report->rc));
-        failed += report->rc != SAND_OK;
+        cr_assert_eq(report->rc, SAND_ERR_NOMEM, "allocation %lu of %lu: %s", (unsigned long)i,
+                     (unsigned long)n, sand_rc_text(report->rc));
     }
-    cr_assert_gt(failed, 20);
 }
