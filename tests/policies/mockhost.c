@@ -262,10 +262,17 @@ void mock_draw_jobs(uint64_t seed, struct mock_job *jobs)
     }
 }
 
-void mock_bind_schedule(const char *type, const char *plugin, struct sand_policy *policy)
+void mock_bind_with(const char *type, const char *plugin, const struct sand_choice_param *params,
+                    size_t n_params, struct sand_policy *policy)
 {
-    const struct sand_choice choice = {.type = type, .plugin = plugin};
+    const struct sand_choice choice = {
+        .type = type, .plugin = plugin, .params = params, .n_params = n_params};
     struct sand_diag diag = {0};
     const enum sand_rc rc = sand_policy_bind(&choice, SAND_POLICY_SCHEDULE, policy, &diag);
     cr_assert_eq(rc, SAND_OK, "%s", diag.n_messages > 0 ? diag.messages[0].text : "");
+}
+
+void mock_bind_schedule(const char *type, const char *plugin, struct sand_policy *policy)
+{
+    mock_bind_with(type, plugin, NULL, 0, policy);
 }

@@ -13,7 +13,8 @@ struct mock_job {
     int64_t request_s; // 0: nothing requested
 };
 
-// Zeroed by mock_reset(); set `each_event` after it for a decision after every event. `start_s` and `first_node` are what the schedule decided.
+// Zeroed by mock_reset(); set `each_event` after it for a decision after every event. `start_s` and
+// `first_node` are what the schedule decided.
 struct mock_host {
     struct sandtable_host table;
     const struct sand_policy *policy; // whose parameters are asked for
@@ -44,5 +45,7 @@ void mock_draw_jobs(uint64_t seed, struct mock_job *jobs);
 
 // Binds a schedule policy without parameters; `plugin` may be NULL. Fails the test if it cannot.
 void mock_bind_schedule(const char *type, const char *plugin, struct sand_policy *policy);
+void mock_bind_with(const char *type, const char *plugin, const struct sand_choice_param *params,
+                    size_t n_params, struct sand_policy *policy);
 
 #endif

@@ -41,6 +41,10 @@ ParameterizedTestParameters(plugins, is_refused_with_its_reason)
         {"param_default.so", "checkpoint/param-default", SAND_POLICY_CHECKPOINT,
          "has a default outside its range"},
         {"param_range.so", "checkpoint/param-range", SAND_POLICY_CHECKPOINT, "has an empty range"},
+        {"param_words.so", "checkpoint/param-words", SAND_POLICY_CHECKPOINT,
+         "has no words to choose from"},
+        {"param_word_default.so", "checkpoint/param-word-default", SAND_POLICY_CHECKPOINT,
+         "has a default that is none of its words"},
         {"param_twice.so", "checkpoint/param-twice", SAND_POLICY_CHECKPOINT, "is declared twice"},
         {"param_nameless.so", "checkpoint/param-nameless", SAND_POLICY_CHECKPOINT, "has no name"},
         {"param_doc.so", "checkpoint/param-doc", SAND_POLICY_CHECKPOINT, "has no doc"},
@@ -207,14 +211,34 @@ Test(plugins, parameters_are_read_in_every_dimension)
     const struct sand_choice_param params[] = {
         {.name = "number", .text = "1.5"}, {.name = "count", .text = "8"},
         {.name = "share", .text = "41%"},  {.name = "time", .text = "10min"},
-        {.name = "size", .text = "80GB"},  {.name = "rate", .text = "86.4/d"}};
-    const double expected[] = {1.5, 8, 0.41, 600, 80e9, 1e-3};
+        {.name = "size", .text = "80GB"},  {.name = "rate", .text = "86.4/d"},
+        {.name = "word", .text = "blue"}};
+    const double expected[] = {1.5, 8, 0.41, 600, 80e9, 1e-3, 2};
     struct sand_policy policy;
-    const struct sand_choice choice = with_params(params, 6);
+    const struct sand_choice choice = with_params(params, 7);
     cr_assert_eq(sand_policy_bind(&choice, SAND_POLICY_CHECKPOINT, &policy, NULL), SAND_OK);
-    for (size_t i = 0; i < 6; i++)
+    for (size_t i = 0; i < 7; i++)
         cr_assert_float_eq(sand_policy_param(&policy, params[i].name), expected[i],
                            1e-12 * expected[i], "%s", params[i].name);
+    sand_policy_unbind(&policy);
+}
+
+Test(plugins, a_word_that_is_not_offered_is_refused_with_those_that_are)
+{
+    const struct sand_choice_param params[] = {{.name = "time", .text = "1s"},
+                                               {.name = "word", .text = "gren"}};
+    struct sand_policy policy;
+    struct sand_diag diag = {0};
+    const struct sand_choice choice = with_params(params, 2);
+    cr_assert_eq(sand_policy_bind(&choice, SAND_POLICY_CHECKPOINT, &policy, &diag), SAND_ERR_INPUT);
+    cr_assert_eq(diag.n_messages, 1u);
+    cr_assert_str_eq(diag.messages[0].text,
+                     "parameter \"word\" of checkpoint/all-dimensions is \"gren\"; did you mean "
+                     "\"green\"? it must be one of: red, green, blue");
+    sand_diag_clear(&diag);
+    const struct sand_choice fine = with_params(params, 1);
+    cr_assert_eq(sand_policy_bind(&fine, SAND_POLICY_CHECKPOINT, &policy, NULL), SAND_OK);
+    cr_assert_eq(sand_policy_param(&policy, "word"), 1); // the default
     sand_policy_unbind(&policy);
 }
 

@@ -1,0 +1,120 @@
+"""Textbook EASY backfilling said again, for comparison with schedule/easy.
+
+Written from the definition alone, with other means than the program's: no tree, no profile array, every
+question answered by counting. Times are whole milliseconds. SPDX-License-Identifier: GPL-2.0-or-later
+"""
+import collections
+import heapq
+
+NEVER = float("inf")
+# run: how long it really runs; request: how long it says it needs, None if it says nothing
+Job = collections.namedtuple("Job", "name submit nodes run request")
+
+
+def asked(job):
+    return NEVER if job.request is None else job.request
+
+
+def simulate(jobs, nodes, decide):
+    """Start times of `jobs` (in submit order). All that ends or arrives at a time is taken in before
+    decide(now, free, queue, ends) picks which queued jobs start; ends: {job number: requested end}."""
+    pending = collections.deque(range(len(jobs)))
+    finishing, ends, queue, starts, free = [], {}, [], {}, nodes
+    while pending or finishing:
+        now = min(([jobs[pending[0]].submit] if pending else []) + ([finishing[0][0]] if finishing else []))
+        while finishing and finishing[0][0] == now:
+            number = heapq.heappop(finishing)[1]
+            free += jobs[number].nodes
+            del ends[number]
+        while pending and jobs[pending[0]].submit == now:
+            queue.append(pending.popleft())
+        for number in decide(now, free, queue, ends):
+            starts[number] = now
+            free -= jobs[number].nodes
+            ends[number] = now + asked(jobs[number])
+            heapq.heappush(finishing, (now + jobs[number].run, number))
+        queue = [number for number in queue if number not in starts]
+    return [starts[number] for number in range(len(jobs))]
+
+
+def easy(jobs, nodes):
+    """One reservation, all the queue, in submit order: shadow time and extra nodes."""
+    def decide(now, free, queue, ends):
+        chosen = []
+        while len(chosen) < len(queue) and jobs[queue[len(chosen)]].nodes <= free:
+            free -= jobs[queue[len(chosen)]].nodes
+            chosen.append(queue[len(chosen)])
+        rest = queue[len(chosen):]
+        if len(rest) < 2 or free == 0:
+            return chosen
+        running = {**ends, **{number: now + asked(jobs[number]) for number in chosen}}
+        shadow, extra = head_start(jobs[rest[0]].nodes, free, running)
+        for number in rest[1:]:
+            job = jobs[number]
+            in_time = job.request is not None and now + job.request <= shadow
+            if job.nodes <= free and (in_time or job.nodes <= extra):
+                chosen.append(number)
+                free -= job.nodes
+                extra -= 0 if in_time else job.nodes
+                if free == 0:
+                    break
+        return chosen
+
+    def head_start(need, free, running):
+        by_date = collections.Counter()
+        for number, end in running.items():
+            by_date[end] += jobs[number].nodes
+        for date in sorted(by_date):
+            if date == NEVER:
+                break
+            free += by_date[date]
+            if free >= need:
+                return date, free - need
+        return NEVER, 0
+
+    return simulate(jobs, nodes, decide)
+
+
+KEYS = {"submit": lambda job: 0, "shortest": asked, "smallest-area": lambda job: asked(job) * job.nodes}
+
+
+def backfill(jobs, nodes, order="submit", queue_depth=0, reservation_depth=1):
+    """Any number of reservations, any order and depth of the fillers; by brute force."""
+    def decide(now, free, queue, ends):
+        taken = [(now, end, jobs[number].nodes) for number, end in ends.items()]  # from, to, nodes
+        dates = sorted({now} | {end for end in ends.values() if end != NEVER})
+        chosen, reserved, hopeless = [], [], 0
+
+        def left(date):
+            return nodes - sum(n for begin, end, n in taken if begin <= date < end)
+
+        def fits(job, begin):
+            end = begin + asked(job)
+            corners = [begin] + [b for b, _, _ in taken if begin < b < end]
+            return all(left(corner) >= job.nodes for corner in corners)
+
+        def take(number, begin):
+            taken.append((begin, begin + asked(jobs[number]), jobs[number].nodes))
+            dates.extend(x for x in taken[-1][:2] if x != NEVER)
+
+        rest = collections.deque(queue)
+        while rest and len(reserved) + hopeless < reservation_depth:
+            number = rest.popleft()
+            date = next((d for d in sorted(set(dates)) if fits(jobs[number], d)), NEVER)
+            if date == now:
+                chosen.append(number)
+                take(number, now)
+            elif date == NEVER:
+                hopeless += 1
+            else:
+                reserved.append(date)
+                take(number, date)
+        fillers = list(rest)[:queue_depth or None]
+        for number in sorted(fillers, key=lambda number: KEYS[order](jobs[number])):
+            # behind a head without a date only those may pass that say when they end
+            if fits(jobs[number], now) and (reserved or jobs[number].request is not None or not hopeless):
+                chosen.append(number)
+                take(number, now)
+        return chosen
+
+    return simulate(jobs, nodes, decide)
