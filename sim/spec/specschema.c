@@ -256,11 +256,11 @@ static void write_define(FILE *out, const struct spec_element *element)
     line(out, 1, "</define>");
 }
 
-// Files hold an experiment, a catalogue element, or a part that experiments include.
+// Files hold an experiment, a catalogue element, or a part that an experiment includes.
 static int is_root(const struct spec_element *element)
 {
     return element->kind != SPEC_NO_KIND || element == &spec_experiment ||
-           element == &spec_cluster || element == &spec_faults;
+           spec_child_find(&spec_experiment, element->name) != NULL;
 }
 
 enum sand_rc sand_spec_write_schema(FILE *out)

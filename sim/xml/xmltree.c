@@ -3,6 +3,7 @@
 #include "xmltree.h"
 
 #include <limits.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -189,6 +190,43 @@ enum sand_rc sand_xml_add(struct sand_xml *xml, xmlNode *parent, const char *nam
         return SAND_ERR_NOMEM;
     node->_private = file;
     *child = node;
+    return SAND_OK;
+}
+
+// A document with a copy of `node`, childless, as root.
+static xmlNode *begin_split(struct sand_xml *xml, const xmlNode *node)
+{
+    const struct sand__xml_file *from = sand__xml_file_of(node);
+    struct sand__xml_file *file = sand__xml_file_new(xml, from->shown);
+    if (!file)
+        return NULL;
+    file->real = from->real;
+    file->doc = xmlNewDoc((const xmlChar *)"1.0");
+    if (!file->doc)
+        return NULL;
+    file->doc->dict = xml->dict;
+    xmlDictReference(xml->dict);
+    const int without_children = 2;
+    xmlNode *root = xmlDocCopyNode((xmlNode *)(uintptr_t)node, file->doc, without_children);
+    if (!root)
+        return NULL;
+    root->_private = file;
+    xmlDocSetRootElement(file->doc, root);
+    return root;
+}
+
+enum sand_rc sand_xml_split(struct sand_xml *xml, xmlNode *node, xmlNode **rest)
+{
+    xmlNode *root = begin_split(xml, node);
+    xmlNode *first = xmlFirstElementChild(node);
+    if (!root)
+        return SAND_ERR_NOMEM;
+    while (first && first->next) {
+        xmlNode *child = first->next;
+        xmlUnlinkNode(child);
+        xmlAddChild(root, child);
+    }
+    *rest = root;
     return SAND_OK;
 }
 
