@@ -6,6 +6,7 @@
 #include "cli.h"
 #include "fabric.h"
 #include "mem.h"
+#include "oracle.h"
 #include "profiletable.h"
 #include "spec.h"
 #include "step.h"
@@ -119,15 +120,15 @@ static enum sand_rc find_job(const struct sand_experiment *experiment, const cha
 static enum sand_rc solve(const struct sand_step_question *question,
                           struct sand_step_profile *profile, struct sand_diag *diag)
 {
-    struct sand_step_problem *problem = NULL;
     struct sand_memory memory;
+    struct sand_oracle *oracle = NULL;
     sand_step_warn(question, diag);
     SAND_TRY(sand_memory_check(question->job->model, &question->job->split,
                                question->cluster->node_type->gpu, question->kernels, &memory,
                                diag));
-    SAND_TRY(sand_step_prepare(question, &problem, diag));
-    enum sand_rc rc = sand_step_solve(problem, profile, diag);
-    sand_step_problem_free(problem);
+    SAND_TRY(sand_oracle_open(&oracle, diag));
+    const enum sand_rc rc = sand_oracle_step(oracle, question, profile, diag);
+    sand_oracle_close(oracle);
     return rc;
 }
 

@@ -2,6 +2,7 @@
 // freeing. SPDX-License-Identifier: GPL-2.0-or-later
 #include "memo.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "mem.h"
@@ -14,27 +15,40 @@
 
 struct sand_memo_entry {
     uint8_t digest[32];
-    struct sand_step_profile profile;
     int refused; // the table had no memory for it
     UT_hash_handle hh;
+    size_t size; // bytes of the solution in use
+    unsigned char solution[];
 };
 
-const struct sand_step_profile *sand_memo_find(const struct sand_memo *memo,
-                                               const uint8_t digest[32])
+static size_t used_size(const struct sand_step_solution *solution)
+{
+    return offsetof(struct sand_step_solution, activity) +
+           (size_t)solution->n_sets * solution->words * sizeof solution->activity[0];
+}
+
+int sand_memo_find(const struct sand_memo *memo, const uint8_t digest[32],
+                   struct sand_step_solution *solution)
 {
     struct sand_memo_entry *found = NULL;
     HASH_FIND(hh, memo->table, digest, sizeof found->digest, found);
-    return found ? &found->profile : NULL;
+    if (!found)
+        return 0;
+    memset(solution, 0, sizeof *solution);
+    memcpy(solution, found->solution, found->size);
+    return 1;
 }
 
 enum sand_rc sand_memo_keep(struct sand_memo *memo, const uint8_t digest[32],
-                            const struct sand_step_profile *profile)
+                            const struct sand_step_solution *solution)
 {
-    struct sand_memo_entry *entry = sand_calloc(1, sizeof *entry);
+    const size_t size = used_size(solution);
+    struct sand_memo_entry *entry = sand_calloc(1, sizeof *entry + size);
     if (!entry)
         return SAND_ERR_NOMEM;
     memcpy(entry->digest, digest, sizeof entry->digest);
-    entry->profile = *profile;
+    entry->size = size;
+    memcpy(entry->solution, solution, size);
     HASH_ADD(hh, memo->table, digest, sizeof entry->digest, entry);
     if (!entry->refused)
         return SAND_OK;

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "rc.h"
-#include "stepprofile.h"
+#include "step.h"
 
 // Zero-initialise to start, clear to end.
 struct sand_memo_entry;
@@ -14,13 +14,14 @@ struct sand_memo {
     struct sand_memo_entry *table;
 };
 
-// The answer kept under `digest`, or NULL. O(1).
-const struct sand_step_profile *sand_memo_find(const struct sand_memo *memo,
-                                               const uint8_t digest[32]);
+// Copies the solution kept under `digest`; returns 0 if there is none. O(1).
+int sand_memo_find(const struct sand_memo *memo, const uint8_t digest[32],
+                   struct sand_step_solution *solution);
 
-// Keeps an answer; `digest` must be new. SAND_ERR_NOMEM leaves the memo as it was. O(1).
+// Keeps a solution, only as many words of activity as it has; `digest` must be new. SAND_ERR_NOMEM
+// leaves the memo as it was. O(1).
 enum sand_rc sand_memo_keep(struct sand_memo *memo, const uint8_t digest[32],
-                            const struct sand_step_profile *profile);
+                            const struct sand_step_solution *solution);
 
 void sand_memo_clear(struct sand_memo *memo);
 

@@ -39,7 +39,7 @@ enum sand_rc sand_oracle_open(struct sand_oracle **oracle, struct sand_diag *dia
     if (!made)
         return SAND_ERR_NOMEM;
     const enum sand_rc rc =
-        sand_forkserver_open(solve, sizeof(struct sand_step_profile), &made->server, diag);
+        sand_forkserver_open(solve, sizeof(struct sand_step_solution), &made->server, diag);
     if (rc != SAND_OK) {
         sand_free(made);
         return rc;
@@ -49,50 +49,42 @@ enum sand_rc sand_oracle_open(struct sand_oracle **oracle, struct sand_diag *dia
 }
 
 static enum sand_rc ask_child(struct sand_oracle *oracle, const struct sand_step_problem *problem,
-                              struct sand_step_profile *profile, struct sand_diag *diag)
+                              struct sand_step_solution *solution, struct sand_diag *diag)
 {
     void *bytes = NULL;
     size_t size = 0;
-    const double begin = wall_s();
     SAND_TRY(sand_step_pack(problem, &bytes, &size));
     oracle->counters.children++;
-    const enum sand_rc rc = sand_forkserver_ask(oracle->server, bytes, size, profile, diag);
+    const enum sand_rc rc = sand_forkserver_ask(oracle->server, bytes, size, solution, diag);
     sand_free(bytes);
-    oracle->counters.child_s += wall_s() - begin;
     return rc;
 }
 
 // Failures are not kept: a child that ran out of memory may do better next time.
-static enum sand_rc answer(struct sand_oracle *oracle, const struct sand_step_problem *problem,
-                           struct sand_step_profile *profile, struct sand_diag *diag)
+static enum sand_rc remember_or_ask(void *self, const struct sand_step_problem *problem,
+                                    struct sand_step_solution *solution, struct sand_diag *diag)
 {
+    struct sand_oracle *oracle = self;
     uint8_t digest[32];
-    struct sand_step_profile solved;
     sand_step_digest(problem, digest);
-    const struct sand_step_profile *kept = sand_memo_find(&oracle->memo, digest);
-    if (kept) {
+    oracle->counters.problems++;
+    if (sand_memo_find(&oracle->memo, digest, solution)) {
         oracle->counters.hits++;
-        *profile = *kept;
         return SAND_OK;
     }
-    SAND_TRY(ask_child(oracle, problem, &solved, diag));
-    SAND_TRY(sand_memo_keep(&oracle->memo, digest, &solved));
-    *profile = solved;
-    return SAND_OK;
+    const double begin = wall_s();
+    const enum sand_rc rc = ask_child(oracle, problem, solution, diag);
+    oracle->counters.child_s += wall_s() - begin;
+    return rc == SAND_OK ? sand_memo_keep(&oracle->memo, digest, solution) : rc;
 }
 
 enum sand_rc sand_oracle_step(struct sand_oracle *oracle, const struct sand_step_question *question,
                               struct sand_step_profile *profile, struct sand_diag *diag)
 {
-    struct sand_step_problem *problem = NULL;
-    const double begin = wall_s();
+    const double begin = wall_s(), in_children = oracle->counters.child_s;
     oracle->counters.questions++;
-    const enum sand_rc prepared = sand_step_prepare(question, &problem, diag);
-    oracle->counters.prepare_s += wall_s() - begin;
-    if (prepared != SAND_OK)
-        return prepared;
-    const enum sand_rc rc = answer(oracle, problem, profile, diag);
-    sand_step_problem_free(problem);
+    const enum sand_rc rc = sand_step_ask(question, remember_or_ask, oracle, profile, diag);
+    oracle->counters.prepare_s += wall_s() - begin - (oracle->counters.child_s - in_children);
     if (rc != SAND_OK)
         return sand_fail(diag, rc, "job \"%s\": its training step on %u nodes has no answer",
                          question->job->id ? question->job->id : "", question->job->n_nodes);

@@ -11,7 +11,9 @@
 struct sand_oracle;
 
 struct sand_oracle_counters {
-    uint64_t questions, hits, children;
+    uint64_t questions;        // asked
+    uint64_t problems;         // prepared for them (more than one where shared links bind)
+    uint64_t hits, children;   // problems known already, problems solved
     double prepare_s, child_s; // wall time; for the run record, never for results
 };
 

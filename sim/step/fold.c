@@ -68,7 +68,7 @@ static void refine_flows(const struct step_traffic *traffic, struct colours *c)
         for (uint32_t e = flow->first_edge; e < flow->first_edge + flow->n_edges; e++) {
             const struct step_edge *edge = &traffic->edges[e];
             for (uint32_t i = 0; i < edge->n_links; i++)
-                if (traffic->links[edge->links[i]].keep)
+                if (traffic->links[edge->links[i]].state == STEP_LINK_KEPT)
                     sum += pair(c->link[edge->links[i]], step_edge_weight(edge, i));
         }
         if (flow->actor != SAND_NONE)
@@ -206,7 +206,7 @@ static void mark_used(const struct step_traffic *traffic, uint8_t *flow_used, ui
         flow_used[f] = traffic->flows[f].n_edges > 0;
     for (size_t e = 0; e < traffic->n_edges; e++)
         for (uint32_t i = 0; i < traffic->edges[e].n_links; i++)
-            if (traffic->links[traffic->edges[e].links[i]].keep)
+            if (traffic->links[traffic->edges[e].links[i]].state == STEP_LINK_KEPT)
                 link_used[traffic->edges[e].links[i]] = 1;
 }
 

@@ -14,6 +14,7 @@
 #include "stepproblem.h"
 #include "traffic.h"
 #include "train.h"
+#include "watch.h"
 
 enum { WEIGHT_B = 2 }; // bytes of a gathered parameter: 16-bit weights, whatever the GEMMs run in
 
@@ -218,7 +219,7 @@ static void set_header(const struct setting *set, struct sand_step_problem *prob
     h->hardware_flops = h->model_flops + sand_recompute_flops(model, split);
     h->peak_flops =
         sand_cost_peak_flops(set->type->gpu, split->precision) * split->tp * split->pp * split->dp;
-    sand_memory_estimate(model, split, set->type->gpu, set->q->kernels, &h->memory);
+    sand_memory_estimate(model, split, set->type->gpu, set->q->kernels, &problem->report.memory);
 }
 
 // ---- actors
@@ -328,7 +329,7 @@ static enum sand_rc set_link_use(const struct step_traffic *traffic,
     double *link_B = sand_calloc(traffic->n_links, sizeof *link_B);
     if (link_B == NULL)
         return SAND_ERR_NOMEM;
-    struct step_header *h = &problem->header;
+    struct step_report *h = &problem->report;
     for (size_t e = 0; e < traffic->n_edges; e++) {
         const struct step_edge *edge = &traffic->edges[e];
         const double bytes = hop_bytes(problem, &traffic->flows[edge->flow]);
@@ -371,6 +372,8 @@ static enum sand_rc fill(const struct setting *set, const struct step_traffic *t
     if (rc == SAND_OK)
         rc = step_reduce(traffic, &classes, problem);
     if (rc == SAND_OK)
+        rc = step_watches_set(traffic, &classes, problem);
+    if (rc == SAND_OK)
         rc = set_actors(traffic, &classes, slowness, problem);
     step_classes_free(&classes);
     sand_free(slowness);
@@ -393,15 +396,16 @@ static enum sand_rc check_question(const struct sand_step_question *q, struct sa
     return SAND_OK;
 }
 
-enum sand_rc sand_step_prepare(const struct sand_step_question *question,
-                               struct sand_step_problem **problem, struct sand_diag *diag)
+enum sand_rc sand_step_prepare(const struct sand_step_question *question, const uint32_t *binding,
+                               size_t n_binding, struct sand_step_problem **problem,
+                               struct sand_diag *diag)
 {
     SAND_TRY(check_question(question, diag));
     struct sand_step_problem *p = sand_calloc(1, sizeof *p);
     if (p == NULL)
         return sand_fail(diag, SAND_ERR_NOMEM, "out of memory");
     struct step_traffic traffic = {0};
-    enum sand_rc rc = step_traffic_build(question, &traffic, diag);
+    enum sand_rc rc = step_traffic_build(question, binding, n_binding, &traffic, diag);
     const struct setting set = make_setting(question);
     if (rc == SAND_OK)
         rc = fill(&set, &traffic, p);

@@ -38,6 +38,7 @@ static enum sand_rc flow_bytes(struct step_run *run, uint32_t f)
     const struct step_flow *what = &run->problem->flows[f];
     const struct run_message *message = &run->messages[run->flows[f].head];
     run->flows[f].begun = run->now;
+    step_activity_start(&run->activity, f);
     run->n_events++;
     if (message->bytes <= 0)
         return timer(run, 0, TIMER_DELAY, f);
@@ -412,6 +413,7 @@ static enum sand_rc flow_done(struct step_run *run, uint32_t f)
         return sand_fail(run->diag, SAND_ERR_INTERNAL,
                          "step: a flow took %.9g s, its links allow no less than %.9g s", took_s,
                          bound_s);
+    step_activity_end(&run->activity, f);
     flow->head = message.next;
     flow->busy = 0;
     run->messages[slot].next = run->free_message;
@@ -499,9 +501,10 @@ static enum sand_rc pump(struct sand_bridge *bridge, void *argument)
         struct sand_agenda_entry entry;
         if (next == NULL && run->n_live == 0)
             return stuck(run);
-        if (next == NULL || next->date > run->now)
+        if (next == NULL || next->date > run->now) {
+            step_activity_note(&run->activity);
             SAND_TRY(advance(run));
-        else if (sand_agenda_take(&run->agenda, &entry))
+        } else if (sand_agenda_take(&run->agenda, &entry))
             SAND_TRY(handle(run, &entry));
     }
     return SAND_OK;

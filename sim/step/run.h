@@ -5,6 +5,7 @@
 
 #include <stdint.h>
 
+#include "activity.h"
 #include "agenda.h"
 #include "bridge.h"
 #include "diag.h"
@@ -87,6 +88,7 @@ struct step_run {
     uint32_t n_collectives;
     uint32_t *flow_of_handle;
     struct sand_flow_end *ends;
+    struct step_activity activity;
     uint32_t n_live, n_done;
     uint64_t n_events;
 };

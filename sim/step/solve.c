@@ -1,4 +1,4 @@
-// Sets up a run of the step, plays it, and reads the profile off its actors.
+// Sets up a run of the step, plays it, and reads the solution off its actors.
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <math.h>
 #include <string.h>
@@ -65,6 +65,7 @@ static void run_close(struct step_run *run)
     sand_free(run->first_piece);
     sand_free(run->flow_of_handle);
     sand_free(run->ends);
+    step_activity_close(&run->activity);
     sand_agenda_clear(&run->agenda);
 }
 
@@ -81,13 +82,15 @@ static enum sand_rc run_open(struct step_run *run, const struct sand_step_proble
     run->flow_of_handle = zeroed(p->n_flows, sizeof *run->flow_of_handle, &rc);
     run->ends = zeroed(p->n_flows, sizeof *run->ends, &rc);
     if (rc == SAND_OK)
+        rc = step_activity_open(&run->activity, p->n_flows);
+    if (rc == SAND_OK)
         rc = list_collectives(run);
     for (size_t f = 0; rc == SAND_OK && f < p->n_flows; f++)
         run->flows[f].head = run->flows[f].tail = SAND_NONE;
     return rc;
 }
 
-static void fill_times(const struct step_run *run, struct sand_step_profile *profile)
+static void fill_solution(struct step_run *run, struct sand_step_solution *solution)
 {
     const struct run_actor *last = &run->actors[0];
     uint32_t stage = run->problem->actors[0].stage;
@@ -96,44 +99,22 @@ static void fill_times(const struct step_run *run, struct sand_step_profile *pro
             last = &run->actors[a];
             stage = run->problem->actors[a].stage;
         }
-    profile->critical_stage = stage;
-    profile->step_s = (double)last->end / STEP_TICKS_PER_S;
-    profile->compute_s = last->compute_s;
-    profile->recompute_s = last->recompute_s;
-    profile->overhead_s = run->problem->header.overhead_s;
-    profile->optimizer_s = run->problem->stages[stage].optimizer_s;
-    profile->exposed_tp_s = last->tp_s;
-    profile->exposed_pp_s = last->pp_s;
-    profile->exposed_dp_s = last->dp_s;
-    profile->bubble_s = last->bubble_s;
-}
-
-static void fill_rates(const struct step_run *run, struct sand_step_profile *profile)
-{
-    const struct sand_step_problem *p = run->problem;
-    const struct step_header *h = &p->header;
-    profile->tokens_per_s = h->tokens / profile->step_s;
-    profile->model_flops = h->model_flops;
-    profile->hardware_flops = h->hardware_flops;
-    profile->peak_flops = h->peak_flops;
-    profile->mfu = h->model_flops / (profile->step_s * h->peak_flops);
-    profile->hfu = h->hardware_flops / (profile->step_s * h->peak_flops);
-    for (int c = 0; c < SAND_LINK_CLASSES; c++) {
-        profile->link_B[c] = h->link_B[c];
-        profile->link_utilisation[c] = h->link_busy_s[c] / profile->step_s;
-    }
-    profile->memory = h->memory;
-    profile->n_flows_full = h->n_flows_full;
-    profile->n_links_full = h->n_links_full;
-    profile->n_actors_full = h->n_actors_full;
-    profile->n_flows = p->n_flows;
-    profile->n_links = p->n_links;
-    profile->n_actors = p->n_actors;
-    profile->n_events = run->n_events;
+    solution->critical_stage = stage;
+    solution->step_s = (double)last->end / STEP_TICKS_PER_S;
+    solution->compute_s = last->compute_s;
+    solution->recompute_s = last->recompute_s;
+    solution->overhead_s = run->problem->header.overhead_s;
+    solution->optimizer_s = run->problem->stages[stage].optimizer_s;
+    solution->exposed_tp_s = last->tp_s;
+    solution->exposed_pp_s = last->pp_s;
+    solution->exposed_dp_s = last->dp_s;
+    solution->bubble_s = last->bubble_s;
+    solution->n_events = run->n_events;
+    step_activity_write(&run->activity, solution);
 }
 
 enum sand_rc sand_step_solve(const struct sand_step_problem *problem,
-                             struct sand_step_profile *profile, struct sand_diag *diag)
+                             struct sand_step_solution *solution, struct sand_diag *diag)
 {
     struct step_run run;
     enum sand_rc rc = run_open(&run, problem);
@@ -142,9 +123,8 @@ enum sand_rc sand_step_solve(const struct sand_step_problem *problem,
     else
         sand_fail(diag, rc, "step: %s", sand_rc_text(rc));
     if (rc == SAND_OK) {
-        memset(profile, 0, sizeof *profile);
-        fill_times(&run, profile);
-        fill_rates(&run, profile);
+        memset(solution, 0, sizeof *solution);
+        fill_solution(&run, solution);
     }
     run_close(&run);
     return rc;

@@ -31,23 +31,50 @@ struct sand_step_question {
 // The simulation to run: actors, flows and links after folding. Plain arrays, owned.
 struct sand_step_problem;
 
-// Routes every flow, folds, reduces. No engine needed. O((flows + links) x rounds).
-enum sand_rc sand_step_prepare(const struct sand_step_question *question,
-                               struct sand_step_problem **problem, struct sand_diag *diag);
+enum { SAND_STEP_ACTIVITY_WORDS = 1024 };
 
-// SHA-256 over everything the answer depends on: equal digests, equal answers.
+// What the engine found: where the time of the stage that ends last went (see stepprofile.h), and
+// which flows were on their way together (sets of bits, one bit per flow of the problem, `words`
+// words a set; only sets that no other contains). n_sets = 0: too many to keep.
+struct sand_step_solution {
+    double step_s, compute_s, recompute_s, optimizer_s, overhead_s;
+    double exposed_tp_s, exposed_pp_s, exposed_dp_s, bubble_s;
+    uint32_t critical_stage;
+    uint32_t n_sets, words;
+    uint32_t reserved;
+    uint64_t n_events;
+    uint64_t activity[SAND_STEP_ACTIVITY_WORDS];
+};
+
+// Somebody who can run an engine: solves the problem (sand_step_solve in a process of its own, or
+// remembers the solution of an equal problem).
+typedef enum sand_rc sand_step_solver(void *self, const struct sand_step_problem *problem,
+                                      struct sand_step_solution *solution, struct sand_diag *diag);
+
+// Answers a question. Shared links are first left out of the problem unless they must bind; if the
+// solution would overload one of them, it is put in and the solver is asked again. A solution that
+// overloads nothing is the exact one: it is max-min fair with and without the links left out.
+enum sand_rc sand_step_ask(const struct sand_step_question *question, sand_step_solver *solver,
+                           void *self, struct sand_step_profile *profile, struct sand_diag *diag);
+
+// SHA-256 over everything the solution depends on: equal digests, equal solutions.
 void sand_step_digest(const struct sand_step_problem *problem, uint8_t digest[32]);
 
-// Runs it on SimGrid: at most once per process (see bridge.h).
+// Runs the problem on SimGrid: at most once per process (see bridge.h).
 enum sand_rc sand_step_solve(const struct sand_step_problem *problem,
-                             struct sand_step_profile *profile, struct sand_diag *diag);
-
-void sand_step_problem_free(struct sand_step_problem *problem);
+                             struct sand_step_solution *solution, struct sand_diag *diag);
 
 // A problem as bytes and back, for another process of the same build. *bytes: sand_free it. Unpack
 // refuses bytes that are no problem (SAND_ERR_INTERNAL).
 enum sand_rc sand_step_pack(const struct sand_step_problem *problem, void **bytes, size_t *size);
 enum sand_rc sand_step_unpack(const void *bytes, size_t size, struct sand_step_problem **problem);
+
+// Routes every flow, folds, reduces, without the links of `binding` being left out (n fabric links,
+// ascending; sand_step_ask finds them). No engine needed. O((flows + links) x rounds).
+enum sand_rc sand_step_prepare(const struct sand_step_question *question, const uint32_t *binding,
+                               size_t n_binding, struct sand_step_problem **problem,
+                               struct sand_diag *diag);
+void sand_step_problem_free(struct sand_step_problem *problem);
 
 // Warnings about the question that are no errors (tensor parallelism leaves the scale-up domain,
 // ...).

@@ -33,6 +33,8 @@ void sand_step_problem_free(struct sand_step_problem *problem)
     step_problem_arrays(problem, arrays);
     for (size_t i = 0; i < STEP_N_ARRAYS; i++)
         sand_free(*arrays[i].data);
+    sand_free(problem->watches);
+    sand_free(problem->watch_uses);
     sand_free(problem);
 }
 

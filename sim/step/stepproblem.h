@@ -54,15 +54,36 @@ struct step_header {
     double send_B, send_latency_s;
     double overhead_s;
     double tokens, model_flops, hardware_flops, peak_flops;
+};
+
+// What the profile reports besides the solution. Depends on the placement in ways the solution does
+// not, so it is neither packed nor part of the digest.
+struct step_report {
     double link_B[SAND_LINK_CLASSES], link_busy_s[SAND_LINK_CLASSES];
     struct sand_memory memory;
     uint64_t n_flows_full, n_links_full, n_actors_full;
+};
+
+// A link that was left out: flow watch_uses[first + i].flow counts .weight times on it.
+struct step_watch {
+    double capacity_Bps;
+    uint32_t fabric_link;
+    uint32_t first, n;
+    uint32_t pad;
+};
+struct step_watch_use {
+    uint32_t flow, weight;
 };
 
 enum { STEP_N_ARRAYS = 9 };
 
 struct sand_step_problem {
     struct step_header header;
+    struct step_report report;
+    struct step_watch *watches; // not packed either
+    size_t n_watches;
+    struct step_watch_use *watch_uses;
+    size_t n_watch_uses;
     struct step_actor *actors;
     struct step_flow *flows;
     struct step_chunk *chunks; // pp * chunks

@@ -239,7 +239,7 @@ static enum sand_rc number_links(struct step_traffic *traffic)
             continue;
         traffic->links[n] =
             (struct step_link){.fabric_link = l,
-                               .keep = 1,
+                               .state = STEP_LINK_KEPT,
                                .capacity_Bps = usable_Bps(traffic->question, &fabric->links[l])};
         number[l] = n++;
     }
@@ -250,7 +250,8 @@ static enum sand_rc number_links(struct step_traffic *traffic)
     return traffic->links == NULL ? SAND_ERR_NOMEM : SAND_OK;
 }
 
-// ---- links that can never bind ------------------------------------------------------------------
+// ---- links that need not be simulated
+// ------------------------------------------------------------------
 
 // Adds, to every shared link, the capacity of each distinct NIC whose traffic crosses it. `end`
 // selects the sending (0) or receiving NIC. Edges are visited NIC by NIC, so that a stamp tells
@@ -286,8 +287,10 @@ static enum sand_rc sum_feeding_nics(const struct step_traffic *traffic, int end
     return rc;
 }
 
-// A link whose feeding (or fed) NICs together cannot fill it never binds and is dropped: exact.
-static enum sand_rc find_binding_links(struct step_traffic *traffic)
+// A link whose feeding (or fed) NICs together cannot fill it never binds: exact. The others are
+// watched, unless they are known to bind.
+static enum sand_rc sort_links(struct step_traffic *traffic, const uint32_t *binding,
+                               size_t n_binding)
 {
     if (traffic->question->folding == SAND_NO_FOLD)
         return SAND_OK;
@@ -298,11 +301,16 @@ static enum sand_rc find_binding_links(struct step_traffic *traffic)
         rc = sum_feeding_nics(traffic, 0, from_Bps);
     if (rc == SAND_OK)
         rc = sum_feeding_nics(traffic, 1, to_Bps);
+    size_t next = 0;
     for (uint32_t l = 0; rc == SAND_OK && l < traffic->n_links; l++) {
         struct step_link *link = &traffic->links[l];
         const double most_Bps = from_Bps[l] < to_Bps[l] ? from_Bps[l] : to_Bps[l];
-        if (!is_private(traffic->question->fabric->links[link->fabric_link].link_class))
-            link->keep = most_Bps > link->capacity_Bps;
+        while (next < n_binding && binding[next] < link->fabric_link)
+            next++;
+        if (is_private(traffic->question->fabric->links[link->fabric_link].link_class) ||
+            (next < n_binding && binding[next] == link->fabric_link))
+            continue;
+        link->state = most_Bps > link->capacity_Bps ? STEP_LINK_WATCHED : STEP_LINK_SLACK;
     }
     sand_free(from_Bps);
     sand_free(to_Bps);
@@ -311,8 +319,9 @@ static enum sand_rc find_binding_links(struct step_traffic *traffic)
 
 // ---- all together -------------------------------------------------------------------------------
 
-enum sand_rc step_traffic_build(const struct sand_step_question *question,
-                                struct step_traffic *traffic, struct sand_diag *diag)
+enum sand_rc step_traffic_build(const struct sand_step_question *question, const uint32_t *binding,
+                                size_t n_binding, struct step_traffic *traffic,
+                                struct sand_diag *diag)
 {
     const struct sand_split *split = &question->job->split;
     *traffic = (struct step_traffic){.question = question, .pp = split->pp, .dp = split->dp};
@@ -329,7 +338,7 @@ enum sand_rc step_traffic_build(const struct sand_step_question *question,
     if (rc == SAND_OK)
         rc = number_links(traffic);
     if (rc == SAND_OK)
-        rc = find_binding_links(traffic);
+        rc = sort_links(traffic, binding, n_binding);
     if (rc != SAND_OK) {
         step_traffic_free(traffic);
         return sand_fail(diag, rc, "step of job \"%s\": %s", question->job->id, sand_rc_text(rc));

@@ -20,10 +20,16 @@ struct step_edge {
                                     // those between
 };
 
+enum step_link_state {
+    STEP_LINK_KEPT,    // part of the problem
+    STEP_LINK_WATCHED, // left out, but the solution has to be checked against it
+    STEP_LINK_SLACK    // cannot bind, whatever happens
+};
+
 // A link that some hop crosses.
 struct step_link {
     uint32_t fabric_link;
-    uint32_t keep;       // 1 if it may bind
+    enum step_link_state state;
     double capacity_Bps; // usable, health included
 };
 
@@ -50,9 +56,11 @@ struct step_traffic {
     uint32_t n_links;
 };
 
-// Lays out ranks, routes every hop, finds the links that can never bind (under SAND_FOLD).
-enum sand_rc step_traffic_build(const struct sand_step_question *question,
-                                struct step_traffic *traffic, struct sand_diag *diag);
+// Lays out ranks, routes every hop, decides which shared links to leave out (under SAND_FOLD): all
+// but those of `binding` (fabric links, ascending).
+enum sand_rc step_traffic_build(const struct sand_step_question *question, const uint32_t *binding,
+                                size_t n_binding, struct step_traffic *traffic,
+                                struct sand_diag *diag);
 void step_traffic_free(struct step_traffic *traffic);
 
 // Index of the first flow of a kind: TP flow of actor a; sends of actor a towards next/previous

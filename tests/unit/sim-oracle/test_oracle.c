@@ -66,17 +66,22 @@ Test(oracle, equal_problems_are_solved_once)
     sand_fabric_free(s.fabric);
 }
 
+static enum sand_rc solve_here(void *self, const struct sand_step_problem *problem,
+                               struct sand_step_solution *solution, struct sand_diag *diag)
+{
+    (void)self;
+    return sand_step_solve(problem, solution, diag);
+}
+
 // The way through packing, socket and child changes no bit of the answer; and a process that has
 // used up its one engine still gets answers.
 Test(oracle, the_answer_is_that_of_solving_here)
 {
     struct small s;
     struct sand_step_profile asked, here;
-    struct sand_step_problem *problem = NULL;
     set_up(&s);
     struct sand_oracle *oracle = open_oracle();
-    cr_assert_eq(sand_step_prepare(&s.question, &problem, NULL), SAND_OK);
-    cr_assert_eq(sand_step_solve(problem, &here, NULL), SAND_OK);
+    cr_assert_eq(sand_step_ask(&s.question, solve_here, NULL, &here, NULL), SAND_OK);
     cr_assert_eq(sand_oracle_step(oracle, &s.question, &asked, NULL), SAND_OK);
     cr_assert_eq(asked.step_s, here.step_s);
     cr_assert_eq(asked.compute_s, here.compute_s);
@@ -85,7 +90,6 @@ Test(oracle, the_answer_is_that_of_solving_here)
     cr_assert_eq(asked.memory.total_B, here.memory.total_B);
     cr_assert_eq(asked.n_events, here.n_events);
     cr_assert_arr_eq(asked.link_B, here.link_B, sizeof here.link_B);
-    sand_step_problem_free(problem);
     sand_oracle_close(oracle);
     sand_fabric_free(s.fabric);
 }
@@ -110,23 +114,32 @@ Test(oracle, a_bad_question_is_refused_without_a_child)
     sand_fabric_free(s.fabric);
 }
 
-// The memo alone: many keys that differ in one bit each, all found again, none confused.
+// The memo alone: many keys that differ in one bit each, all found again with as much activity as
+// they were kept with, none confused.
 Test(oracle, the_memo_keeps_keys_apart)
 {
     struct sand_memo memo = {0};
     uint8_t digest[32] = {0};
-    for (int i = 0; i < 256; i++) {
-        struct sand_step_profile profile = {.step_s = i};
+    static struct sand_step_solution solution, found;
+    for (uint32_t i = 0; i < 256; i++) {
+        solution = (struct sand_step_solution){.step_s = i, .n_sets = i % 5, .words = 2};
+        for (uint32_t w = 0; w < solution.n_sets * 2; w++)
+            solution.activity[w] = i + w;
         digest[i / 8] ^= (uint8_t)(1 << i % 8);
-        cr_assert_null(sand_memo_find(&memo, digest));
-        cr_assert_eq(sand_memo_keep(&memo, digest, &profile), SAND_OK);
-        digest[i / 8] ^= (uint8_t)(1 << i % 8);
-    }
-    for (int i = 0; i < 256; i++) {
-        digest[i / 8] ^= (uint8_t)(1 << i % 8);
-        cr_assert_eq(sand_memo_find(&memo, digest)->step_s, i);
+        cr_assert_not(sand_memo_find(&memo, digest, &found));
+        cr_assert_eq(sand_memo_keep(&memo, digest, &solution), SAND_OK);
         digest[i / 8] ^= (uint8_t)(1 << i % 8);
     }
-    cr_assert_null(sand_memo_find(&memo, digest));
+    for (uint32_t i = 0; i < 256; i++) {
+        digest[i / 8] ^= (uint8_t)(1 << i % 8);
+        cr_assert(sand_memo_find(&memo, digest, &found));
+        cr_assert_eq(found.step_s, i);
+        cr_assert_eq(found.n_sets, i % 5);
+        for (uint32_t w = 0; w < found.n_sets * 2; w++)
+            cr_assert_eq(found.activity[w], i + w);
+        cr_assert_eq(found.activity[found.n_sets * 2], 0);
+        digest[i / 8] ^= (uint8_t)(1 << i % 8);
+    }
+    cr_assert_not(sand_memo_find(&memo, digest, &found));
     sand_memo_clear(&memo);
 }

@@ -5,6 +5,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+uint32_t fixture_rounds;
+
 static uint32_t or_else(uint32_t value, uint32_t otherwise)
 {
     return value != 0 ? value : otherwise;
@@ -146,35 +148,54 @@ void fixture_free(struct step_fixture *f)
     sand_fabric_free(f->fabric);
 }
 
-static void solve_and_send(const struct sand_step_question *question, int out)
+static void solve_and_send(const struct sand_step_problem *problem, int out)
 {
     struct sand_diag diag = {0};
-    struct sand_step_problem *problem = NULL;
-    struct sand_step_profile profile = {0};
-    enum sand_rc rc = sand_step_prepare(question, &problem, &diag);
-    if (rc == SAND_OK)
-        rc = sand_step_solve(problem, &profile, &diag);
+    static struct sand_step_solution solution;
+    const enum sand_rc rc = sand_step_solve(problem, &solution, &diag);
     sand_diag_print(&diag, stderr);
-    if (rc == SAND_OK && write(out, &profile, sizeof profile) == (ssize_t)sizeof profile)
-        _exit(0);
-    _exit(1);
+    const char *at = (const char *)&solution;
+    size_t left = rc == SAND_OK ? sizeof solution : 0;
+    while (left > 0) {
+        const ssize_t n = write(out, at, left);
+        if (n <= 0)
+            break;
+        at += n;
+        left -= (size_t)n;
+    }
+    _exit(rc == SAND_OK && left == 0 ? 0 : 1);
 }
 
-struct sand_step_profile fixture_solve(const struct sand_step_question *question)
+static enum sand_rc solve_in_child(void *self, const struct sand_step_problem *problem,
+                                   struct sand_step_solution *solution, struct sand_diag *diag)
 {
+    (void)diag;
     int ends[2];
     cr_assert_eq(pipe(ends), 0);
     const pid_t child = fork();
     cr_assert_geq(child, 0);
     if (child == 0)
-        solve_and_send(question, ends[1]);
+        solve_and_send(problem, ends[1]);
     close(ends[1]);
-    struct sand_step_profile profile = {0};
-    const ssize_t got = read(ends[0], &profile, sizeof profile);
+    size_t got = 0;
+    for (ssize_t n = 1; n > 0 && got < sizeof *solution; got += (size_t)n)
+        n = read(ends[0], (char *)solution + got, sizeof *solution - got);
     close(ends[0]);
     int status = 0;
     waitpid(child, &status, 0);
-    cr_assert(WIFEXITED(status) && WEXITSTATUS(status) == 0 && got == (ssize_t)sizeof profile,
+    cr_assert(WIFEXITED(status) && WEXITSTATUS(status) == 0 && got == sizeof *solution,
               "the solving child failed");
+    ++*(uint32_t *)self;
+    return SAND_OK;
+}
+
+struct sand_step_profile fixture_solve(const struct sand_step_question *question)
+{
+    struct sand_step_profile profile = {0};
+    struct sand_diag diag = {0};
+    fixture_rounds = 0;
+    cr_assert_eq(sand_step_ask(question, solve_in_child, &fixture_rounds, &profile, &diag),
+                 SAND_OK);
+    sand_diag_clear(&diag);
     return profile;
 }

@@ -34,7 +34,9 @@ struct step_case {
 void fixture_init(struct step_fixture *fixture, const struct step_case *what);
 void fixture_free(struct step_fixture *fixture);
 
-// Prepares and solves in a child process, so that a test may ask twice.
+// Asks, solving in child processes so that a test may ask more than once. fixture_rounds says how
+// many problems the last question took.
+extern uint32_t fixture_rounds;
 struct sand_step_profile fixture_solve(const struct sand_step_question *question);
 
 #endif

@@ -7,6 +7,7 @@
 
 #include "rng.h"
 #include "stepfixture.h"
+#include "stepproblem.h"
 
 static struct step_fixture f;
 
@@ -228,11 +229,42 @@ Test(fold, digest_knows_equal_placements)
         if (k == 2)
             f.fabric->links[f.fabric->first[SAND_LINK_NIC_UP] + 5].speed = 0.5;
         struct sand_step_problem *problem = NULL;
-        cr_assert_eq(sand_step_prepare(&f.question, &problem, NULL), SAND_OK);
+        cr_assert_eq(sand_step_prepare(&f.question, NULL, 0, &problem, NULL), SAND_OK);
         sand_step_digest(problem, digest[k]);
         sand_step_problem_free(problem);
         fixture_free(&f);
     }
     cr_assert_arr_eq(digest[0], digest[1], 32, "moved by a leaf: the same problem");
     cr_assert_neq(memcmp(digest[0], digest[2], 32), 0, "a slow NIC: another problem");
+}
+
+// How many shared links are left out of the first problem and checked afterwards.
+static size_t watched(void)
+{
+    struct sand_step_problem *problem = NULL;
+    cr_assert_eq(sand_step_prepare(&f.question, NULL, 0, &problem, NULL), SAND_OK);
+    const size_t n = problem->n_watches;
+    sand_step_problem_free(problem);
+    return n;
+}
+
+// Links that might bind are left out first; where the solution would overload them they come in.
+// Two stages a leaf: what leaves it upwards is one stage's forward sends and the other's backward
+// sends, sixteen NICs in all, which never send at the same time in this pipeline.
+Test(fold, shared_links_come_in_only_where_they_bind)
+{
+    struct step_case shape = {
+        .n_nodes = 8, .tp = 8, .pp = 8, .micro_batches = 12, .leaf_oversubscription = 1.5};
+    fixture_init(&f, &shape);
+    cr_assert_gt(watched(), 0, "sixteen NICs could fill a 1.5:1 leaf");
+    compare();
+    fixture_solve(&f.question);
+    cr_assert_eq(fixture_rounds, 1, "but they never do");
+    fixture_free(&f);
+    shape.leaf_oversubscription = 6;
+    fixture_init(&f, &shape);
+    compare();
+    fixture_solve(&f.question);
+    cr_assert_eq(fixture_rounds, 2, "one stage's eight NICs overload a 6:1 leaf");
+    fixture_free(&f);
 }

@@ -47,8 +47,8 @@ Test(step, bubble_of_1f1b)
     const struct sand_step_profile p = fixture_solve(&f.question);
     const double pass_s = 2 * layer_pass_s();
     const double work_s = 8 * (pass_s + head_pass_s()) + p.optimizer_s;
-    cr_assert_float_eq(p.step_s, work_s + 3 * pass_s, 1e-6, "step %.9f, expected %.9f",
-                       p.step_s, work_s + 3 * pass_s);
+    cr_assert_float_eq(p.step_s, work_s + 3 * pass_s, 1e-6, "step %.9f, expected %.9f", p.step_s,
+                       work_s + 3 * pass_s);
     fixture_free(&f);
 }
 
@@ -156,7 +156,7 @@ Test(step, impossible_split_is_refused)
     f.job.split.dp = 5;
     struct sand_diag diag = {0};
     struct sand_step_problem *problem = NULL;
-    cr_assert_eq(sand_step_prepare(&f.question, &problem, &diag), SAND_ERR_INPUT);
+    cr_assert_eq(sand_step_prepare(&f.question, NULL, 0, &problem, &diag), SAND_ERR_INPUT);
     cr_assert_gt(diag.n_errors, 0);
     cr_assert_null(problem);
     sand_diag_clear(&diag);
@@ -168,7 +168,7 @@ Test(step, packed_and_unpacked_is_the_same_problem)
     fixture_init(&f, &(struct step_case){
                          .n_nodes = 16, .tp = 4, .pp = 4, .dp = 8, .leaf_oversubscription = 3});
     struct sand_step_problem *problem = NULL, *again = NULL;
-    cr_assert_eq(sand_step_prepare(&f.question, &problem, NULL), SAND_OK);
+    cr_assert_eq(sand_step_prepare(&f.question, NULL, 0, &problem, NULL), SAND_OK);
     void *bytes = NULL;
     size_t size = 0;
     cr_assert_eq(sand_step_pack(problem, &bytes, &size), SAND_OK);
@@ -195,7 +195,7 @@ Test(step, out_of_memory, .timeout = 60)
     for (uint64_t k = 1; rc != SAND_OK; k++) {
         struct sand_step_problem *problem = NULL;
         sand_mem_fail_at(k);
-        rc = sand_step_prepare(&f.question, &problem, NULL);
+        rc = sand_step_prepare(&f.question, NULL, 0, &problem, NULL);
         sand_mem_fail_at(0);
         cr_assert(rc == SAND_OK || rc == SAND_ERR_NOMEM, "allocation %lu: %s", (unsigned long)k,
                   sand_rc_text(rc));

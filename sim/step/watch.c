@@ -1,0 +1,137 @@
+// Checking a solution against the links that were left out of its problem.
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "watch.h"
+
+#include <stdlib.h>
+
+#include "ids.h"
+#include "mem.h"
+
+struct watched_use {
+    uint32_t link, flow, weight;
+};
+
+static int compare_watched(const void *a, const void *b)
+{
+    const struct watched_use *x = a, *y = b;
+    if (x->link != y->link)
+        return x->link < y->link ? -1 : 1;
+    return (x->flow > y->flow) - (x->flow < y->flow);
+}
+
+static enum sand_rc collect_watched(const struct step_traffic *traffic,
+                                    const struct step_classes *classes, struct watched_use **uses,
+                                    size_t *n_uses)
+{
+    size_t capacity = 0;
+    for (size_t e = 0; e < traffic->n_edges; e++) {
+        const struct step_edge *edge = &traffic->edges[e];
+        for (uint32_t i = 1; i + 1 < edge->n_links; i++) {
+            if (traffic->links[edge->links[i]].state != STEP_LINK_WATCHED)
+                continue;
+            SAND_TRY(sand_grow((void **)uses, &capacity, *n_uses + 1, sizeof **uses));
+            (*uses)[(*n_uses)++] = (struct watched_use){edge->links[i], classes->flow[edge->flow],
+                                                        step_edge_weight(edge, i)};
+        }
+    }
+    if (*n_uses > 0)
+        qsort(*uses, *n_uses, sizeof **uses, compare_watched);
+    return SAND_OK;
+}
+
+// Adds up the weights of equal (link, flow) and opens a watch at each new link.
+static void write_watches(const struct step_traffic *traffic, const struct watched_use *uses,
+                          size_t n_uses, struct sand_step_problem *problem)
+{
+    for (size_t i = 0; i < n_uses; i++) {
+        const int same_link = i > 0 && uses[i].link == uses[i - 1].link;
+        if (same_link && uses[i].flow == uses[i - 1].flow) {
+            problem->watch_uses[problem->n_watch_uses - 1].weight += uses[i].weight;
+            continue;
+        }
+        if (!same_link)
+            problem->watches[problem->n_watches++] =
+                (struct step_watch){.capacity_Bps = traffic->links[uses[i].link].capacity_Bps,
+                                    .fabric_link = traffic->links[uses[i].link].fabric_link,
+                                    .first = (uint32_t)problem->n_watch_uses};
+        problem->watches[problem->n_watches - 1].n++;
+        problem->watch_uses[problem->n_watch_uses++] =
+            (struct step_watch_use){uses[i].flow, uses[i].weight};
+    }
+}
+
+enum sand_rc step_watches_set(const struct step_traffic *traffic,
+                              const struct step_classes *classes, struct sand_step_problem *problem)
+{
+    struct watched_use *uses = NULL;
+    size_t n_uses = 0;
+    enum sand_rc rc = collect_watched(traffic, classes, &uses, &n_uses);
+    if (rc == SAND_OK) {
+        problem->watches = sand_calloc(n_uses, sizeof *problem->watches);
+        problem->watch_uses = sand_calloc(n_uses, sizeof *problem->watch_uses);
+        if (problem->watches == NULL || problem->watch_uses == NULL)
+            rc = SAND_ERR_NOMEM;
+    }
+    if (rc == SAND_OK)
+        write_watches(traffic, uses, n_uses, problem);
+    sand_free(uses);
+    return rc;
+}
+
+// load_Bps[f]: what flow f can put on the watched link, 0 for others.
+static int overloads(const struct sand_step_solution *solution, const double *load_Bps,
+                     uint32_t n_flows, double capacity_Bps)
+{
+    if (solution->n_sets == 0)
+        return 1;
+    for (uint32_t s = 0; s < solution->n_sets; s++) {
+        double sum_Bps = 0;
+        for (uint32_t w = 0; w < solution->words; w++) {
+            uint64_t set = solution->activity[s * solution->words + w];
+            for (; set != 0; set &= set - 1) {
+                const uint32_t flow = w * 64 + (uint32_t)__builtin_ctzll(set);
+                sum_Bps += flow < n_flows ? load_Bps[flow] : 0;
+            }
+        }
+        if (sum_Bps > capacity_Bps)
+            return 1;
+    }
+    return 0;
+}
+
+static int is_overloaded(const struct sand_step_problem *problem,
+                         const struct sand_step_solution *solution, const struct step_watch *watch,
+                         double *load_Bps)
+{
+    const struct step_watch_use *uses = &problem->watch_uses[watch->first];
+    double all_Bps = 0;
+    for (uint32_t i = 0; i < watch->n; i++) {
+        load_Bps[uses[i].flow] = uses[i].weight * problem->flows[uses[i].flow].upper_Bps;
+        all_Bps += load_Bps[uses[i].flow];
+    }
+    const int over = all_Bps > watch->capacity_Bps &&
+                     overloads(solution, load_Bps, (uint32_t)problem->n_flows, watch->capacity_Bps);
+    for (uint32_t i = 0; i < watch->n; i++)
+        load_Bps[uses[i].flow] = 0;
+    return over;
+}
+
+enum sand_rc step_watches_check(const struct sand_step_problem *problem,
+                                const struct sand_step_solution *solution, uint32_t **links,
+                                size_t *n_links)
+{
+    double *load_Bps = sand_calloc(problem->n_flows, sizeof *load_Bps);
+    *links = sand_calloc(problem->n_watches, sizeof **links);
+    *n_links = 0;
+    if (load_Bps == NULL || *links == NULL) {
+        sand_free(load_Bps);
+        sand_free(*links);
+        *links = NULL;
+        return SAND_ERR_NOMEM;
+    }
+    for (size_t i = 0; i < problem->n_watches; i++)
+        if (is_overloaded(problem, solution, &problem->watches[i], load_Bps))
+            (*links)[(*n_links)++] = problem->watches[i].fabric_link;
+    sand_free(load_Bps);
+    return SAND_OK;
+}
