@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "world.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -151,8 +154,9 @@ enum sand_rc sand_glue_decide(struct sand_world *w)
 
 // ---- place --------------------------------------------------------------------------------------
 
-enum sand_rc sand_glue_check_nodes(const struct sand_glue *glue, const struct sand_world_job *j,
-                                   const uint32_t *nodes)
+// `allowed`: the state that nodes must be in; held by the job itself when allocated.
+static enum sand_rc check_nodes(const struct sand_glue *glue, const struct sand_world_job *j,
+                                uint32_t allowed, const uint32_t *nodes)
 {
     struct sand_world *w = glue->world;
     w->stamps++;
@@ -162,7 +166,9 @@ enum sand_rc sand_glue_check_nodes(const struct sand_glue *glue, const struct sa
             return sand_glue_violation(glue,
                                        "gave job \"%s\" node %u; the cluster has nodes 0 to %u",
                                        j->spec->id, node, w->cluster->n_nodes - 1);
-        if (w->node_views[node].state != SANDTABLE_NODE_IDLE)
+        const struct sandtable_node *view = &w->node_views[node];
+        if (view->state != allowed ||
+            (allowed == SANDTABLE_NODE_ALLOCATED && view->job != j->index))
             return sand_glue_violation(
                 glue, "gave job \"%s\" node %u, which is not among the allowed", j->spec->id, node);
         if (w->stamp[node] == w->stamps)
@@ -172,6 +178,28 @@ enum sand_rc sand_glue_check_nodes(const struct sand_glue *glue, const struct sa
     return SAND_OK;
 }
 
+enum sand_rc sand_glue_check_nodes(const struct sand_glue *glue, const struct sand_world_job *j,
+                                   const uint32_t *nodes)
+{
+    return check_nodes(glue, j, SANDTABLE_NODE_IDLE, nodes);
+}
+
+static enum sand_rc ask_place(struct sand_world *w, const struct sand_world_job *j,
+                              const uint32_t *allowed, size_t n_allowed, uint32_t *nodes,
+                              int *found)
+{
+    for (uint32_t rank = 0; rank < j->spec->n_nodes; rank++)
+        nodes[rank] = SAND_NONE; // what the policy leaves out must not pass for an answer
+    const struct sandtable_place_request request = {.job = j->index,
+                                                    .n_nodes = j->spec->n_nodes,
+                                                    .nodes = w->node_views,
+                                                    .n_all = w->cluster->n_nodes,
+                                                    .allowed = allowed,
+                                                    .n_allowed = n_allowed};
+    const int returned = w->place.policy.table.place->place(w->place.self, &request, nodes, found);
+    return sand_glue_verdict(&w->place, returned, "place");
+}
+
 enum sand_rc sand_glue_place(struct sand_world *w, const struct sand_world_job *j, uint32_t *nodes,
                              int *found)
 {
@@ -179,17 +207,27 @@ enum sand_rc sand_glue_place(struct sand_world *w, const struct sand_world_job *
     if (j->spec->n_nodes > w->n_idle)
         return SAND_OK;
     sand_pool_refresh(w);
-    for (uint32_t rank = 0; rank < j->spec->n_nodes; rank++)
-        nodes[rank] = SAND_NONE; // what the policy leaves out must not pass for an answer
-    const struct sandtable_place_request request = {.job = j->index,
-                                                    .n_nodes = j->spec->n_nodes,
-                                                    .nodes = w->node_views,
-                                                    .n_all = w->cluster->n_nodes,
-                                                    .allowed = w->idle,
-                                                    .n_allowed = w->n_idle};
-    const int returned = w->place.policy.table.place->place(w->place.self, &request, nodes, found);
-    SAND_TRY(sand_glue_verdict(&w->place, returned, "place"));
+    SAND_TRY(ask_place(w, j, w->idle, w->n_idle, nodes, found));
     return *found ? sand_glue_check_nodes(&w->place, j, nodes) : SAND_OK;
+}
+
+static int compare_nodes(const void *a, const void *b)
+{
+    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+enum sand_rc sand_glue_order(struct sand_world *w, struct sand_world_job *j)
+{
+    int found = 0;
+    qsort(j->nodes, j->spec->n_nodes, sizeof *j->nodes, compare_nodes);
+    SAND_TRY(ask_place(w, j, j->nodes, j->spec->n_nodes, w->placement, &found));
+    if (!found)
+        return sand_glue_violation(&w->place, "found no order for the %u nodes job \"%s\" holds",
+                                   j->spec->n_nodes, j->spec->id);
+    SAND_TRY(check_nodes(&w->place, j, SANDTABLE_NODE_ALLOCATED, w->placement));
+    memcpy(j->nodes, w->placement, j->spec->n_nodes * sizeof *j->nodes);
+    return SAND_OK;
 }
 
 // ---- checkpoint ---------------------------------------------------------------------------------

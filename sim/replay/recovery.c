@@ -138,9 +138,12 @@ static enum sand_rc gather(struct sand_world *w, struct sand_world_job *j)
 {
     for (uint32_t i = j->first_open; i != SAND_NONE; i = w->incidents[i].next_open)
         SAND_TRY(replace(w, j, i));
-    if (j->n_held == j->spec->n_nodes)
+    if (j->n_held == j->spec->n_nodes) {
+        if (j->nodes_changed)
+            SAND_TRY(sand_glue_order(w, j));
         return timed_phase(w, j, SAND_PHASE_RESTARTING,
                            sand_fault_restart_ns(w->faults, &newest(w, j)->fault, 0));
+    }
     j->token = SAND_NO_ENTRY;
     if (j->phase != SAND_PHASE_WAITING)
         sand_life_phase(w, j, SAND_PHASE_WAITING);

@@ -359,6 +359,9 @@ enum sand_rc sand_glue_check_nodes(const struct sand_glue *glue, const struct sa
 // Asks the place policy: *found = 0, or n_nodes ids in `nodes`.
 enum sand_rc sand_glue_place(struct sand_world *w, const struct sand_world_job *j, uint32_t *nodes,
                              int *found);
+// Lays the job's ranks on the nodes it holds anew, as the place policy orders them: a restart
+// launches every process again, so nothing ties a rank to the node it had.
+enum sand_rc sand_glue_order(struct sand_world *w, struct sand_world_job *j);
 enum sand_rc sand_glue_plan(struct sand_world *w, struct sand_world_job *j);
 enum sand_rc sand_glue_recover(struct sand_world *w, const struct sand_world_job *j,
                                uint32_t failed_node, int must_replace,

@@ -185,7 +185,8 @@ struct sandtable_place {
     size_t n_params;
     int (*create)(const struct sandtable_host *, void **self);
     /* Writes request->n_nodes distinct allowed ids, in rank order, to out and sets *found = 1;
-     * *found = 0 when there is no place. */
+     * *found = 0 when there is no place. Also asked when a job restarts on changed nodes: allowed
+     * then holds just its n_nodes nodes, and the answer is their new rank order. */
     int (*place)(void *self, const struct sandtable_place_request *, uint32_t *out, int *found);
     void (*destroy)(void *self);
 };
