@@ -39,27 +39,28 @@ Test(trace_public, philly_subset)
     reading_clear(&reading);
 }
 
-// A path in $SAND_DATA; NULL, with a message, if it is not there.
+static void skip(const char *name, const char *why)
+{
+    fprintf(stderr, "skipped: %s: %s\n", name, why);
+    cr_skip_test("%s", name);
+}
+
+// A path in $SAND_DATA; the test is skipped, with a message, if it is not there.
 static const char *whole_trace(const char *name)
 {
     static char path[1024];
     const char *data = getenv("SAND_DATA");
-    if (!data) {
-        cr_log_warn("SAND_DATA is not set: %s is not read\n", name);
-        return NULL;
-    }
+    if (!data)
+        skip(name, "SAND_DATA names no directory of traces");
     snprintf(path, sizeof path, "%s/%s", data, name);
-    if (access(path, R_OK) == 0)
-        return path;
-    cr_log_warn("%s cannot be read: not tested\n", path);
-    return NULL;
+    if (access(path, R_OK) != 0)
+        skip(path, "cannot be read");
+    return path;
 }
 
 Test(trace_public, philly)
 {
     const char *path = whole_trace("philly/philly.csv.xz");
-    if (!path)
-        return;
     struct reading reading = read_trace(path, SAND_TRACE_PHILLY, NULL);
     cr_assert_eq(reading.report.rows, 82247);
     cr_assert_eq(reading.n, 82247);
@@ -89,8 +90,6 @@ struct expected {
 static void check_swf(const struct expected *expected)
 {
     const char *path = whole_trace(expected->name);
-    if (!path)
-        return;
     struct reading reading = read_trace(path, SAND_TRACE_SWF, NULL);
     const struct sand_trace_tally *reasons = reading.report.reasons;
     cr_assert_eq(reading.rc, SAND_OK);
@@ -122,8 +121,6 @@ Test(trace_public, swf)
 Test(trace_public, kth_records_its_waits)
 {
     const char *path = whole_trace("swf/KTH-SP2-1996-2.1-cln.swf.xz");
-    if (!path)
-        return;
     struct reading reading = read_trace(path, SAND_TRACE_SWF, NULL);
     cr_assert_eq(reading.n, 28467);
     cr_assert_eq(reading.jobs[0].start_ns, 192180 * S);
