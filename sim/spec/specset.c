@@ -8,9 +8,10 @@
 
 enum { MAX_NAME = 64, MAX_VALUE = 256 };
 
-// One step of a path: name, and [@key='value'] if key is not empty.
+// One step of a path: name, and [@key='value'] if key is not empty, or [*] for every such element.
 struct step {
     char name[MAX_NAME], key[MAX_NAME], value[MAX_VALUE];
+    int every;
 };
 
 struct setting {
@@ -48,6 +49,11 @@ static int read_name(struct setting *s, char name[MAX_NAME])
 
 static int read_predicate(struct setting *s, struct step *step)
 {
+    step->every = strncmp(s->at, "[*]", 3) == 0;
+    if (step->every) {
+        s->at += 3;
+        return 1;
+    }
     if (strncmp(s->at, "[@", 2) != 0)
         return malformed(s);
     s->at += 2;
@@ -155,9 +161,10 @@ static int follow(struct setting *s, const struct step *step)
     size_t n = count_matches(s->node, step, &found);
     if (n > 1) {
         spec_error(s->binding, place_of(s),
-                   "the path fits %zu elements \"%s\"; choose one, such as %s[@%s='...']", n,
-                   step->name, step->name,
-                   child->element->n_fields ? child->element->fields[0].name : "id");
+                   "the path fits %zu elements \"%s\"; choose one, such as %s[@%s='...'], or "
+                   "all of them, %s[*]",
+                   n, step->name, step->name,
+                   child->element->n_fields ? child->element->fields[0].name : "id", step->name);
         return 0;
     }
     if (n == 0 && !add_element(s, child, step))
@@ -196,9 +203,44 @@ static int set_attribute(struct setting *s)
     return 1;
 }
 
-void spec_apply_setting(struct spec_binding *binding, xmlNode *root, const char *setting)
+static void apply(struct setting s);
+
+// The rest of the path on every child that fits; none is an error.
+static void apply_to_every(const struct setting *s, const struct step *step)
+{
+    size_t n = 0;
+    struct setting each = *s;
+    const struct spec_child *child = spec_child_find(s->element, step->name);
+    for (xmlNode *node = child ? s->node->children : NULL; node; node = node->next) {
+        if (!spec_is_element(node, step->name))
+            continue;
+        each.node = node;
+        each.element = child->element;
+        apply(each);
+        n++;
+    }
+    if (n == 0)
+        spec_error(s->binding, place_of(s), "there is no %s in %s", step->name, s->element->name);
+}
+
+static void apply(struct setting s)
 {
     struct step step;
+    while (*s.at != '@') {
+        if (!read_step(&s, &step))
+            return;
+        if (step.every) {
+            apply_to_every(&s, &step);
+            return;
+        }
+        if (!follow(&s, &step))
+            return;
+    }
+    set_attribute(&s);
+}
+
+void spec_apply_setting(struct spec_binding *binding, xmlNode *root, const char *setting)
+{
     struct setting s = {
         .binding = binding, .at = setting, .element = &spec_experiment, .node = root};
     s.origin = sand_arena_printf(binding->arena, "--set %s", setting);
@@ -211,8 +253,5 @@ void spec_apply_setting(struct spec_binding *binding, xmlNode *root, const char 
                    "a setting is not UTF-8 text or holds control characters");
         return;
     }
-    while (*s.at != '@')
-        if (!read_step(&s, &step) || !follow(&s, &step))
-            return;
-    set_attribute(&s);
+    apply(s);
 }
