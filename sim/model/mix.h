@@ -3,9 +3,8 @@
 //
 // Field tables for the binder, in the order of the structs. Shipped files: workloads/mixes/ID.xml.
 //
-//   <mix>      id source date assumed   SPEC_ENTRY_HEAD(struct sand_mix); `assumed` names
-//   attributes
-//                                       of the element or of its children, as <faults> does
+//   <mix>      id source date assumed   SPEC_ENTRY_HEAD(struct sand_mix); `assumed` may name
+//                                       attributes of the children, as with <faults>
 //              jobs_per_day  required   extra, SAND_DIM_NUMBER > 0; jobs_per_s = this / 86400
 //              children: hour 0..24 (array hours), day 0..7 (array days), class 1.. (array
 //              classes), figure 0.. (array figures)

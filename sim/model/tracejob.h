@@ -1,5 +1,27 @@
 // A job as a trace records it, and the classes that say what its duration means.
 // SPDX-License-Identifier: GPL-2.0-or-later
+//
+// Field table for the binder: an element <trace> of an experiment. Its options are those of struct
+// sand_trace_options (workloads/import/trace.h), whose zeros are the defaults.
+//
+//   <trace>  path                      SPEC_PATH
+//            format                    word swf|philly|csv
+//            columns                   text, read by sand_trace_columns()
+//            size                      word requested|allocated
+//            processors_per_node, gpus_per_node, machine_nodes, machine_gpus    whole, default 0
+//            walltime                  word none|exact|factor|limit
+//            walltime_factor           number >= 1
+//            walltime_limit            time
+//            overrun                   word keep|cut|raise
+//            duplicates, fractions     words keep|drop and up|drop
+//            utc_offset                time
+//            child class, 0..          SPEC_ARRAY of struct sand_trace_class
+//   <class>  id                        SPEC_ID
+//            min_gpus, max_gpus        whole, default 0
+//            account, user, queue, partition, name    optional patterns
+//            speed                     word recorded|model
+//            model, split, placement   texts, required with speed="model" (sand_trace_open checks)
+//            limit                     time, default 0
 #ifndef SAND_SIM_MODEL_TRACEJOB_H
 #define SAND_SIM_MODEL_TRACEJOB_H
 

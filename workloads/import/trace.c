@@ -168,7 +168,8 @@ static enum sand_rc prepare(struct sand_trace *trace, struct sand_diag *diag)
     if (trace->format != SAND_TRACE_SWF)
         SAND_TRY(trace_csv_open(trace, diag));
     trace->report.max_nodes = trace->report.max_procs = trace->report.max_jobs = -1;
-    trace->report.unix_start_s = trace->report.zone_s = -1;
+    trace->report.unix_start_s = -1;
+    trace->report.zone_s = INT32_MIN;
     SAND_TRY(survey_trace(trace, diag));
     SAND_TRY(trace_lines_rewind(trace->lines, diag));
     if (trace->csv)

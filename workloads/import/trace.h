@@ -20,7 +20,7 @@ enum sand_trace_format {
 // a value other than the file's; NOTED: it is, as it stands. X(name, effect, text after "line 7 ")
 #define SAND_TRACE_REASONS(X)                                                                      \
     X(BINARY, DROPPED, "holds control characters or is no text")                                   \
-    X(TOO_LONG, DROPPED, "is longer than 64 KiB")                                                  \
+    X(TOO_LONG, DROPPED, "is longer than 64 KiB or has more than 1,024 columns")                   \
     X(QUOTING, DROPPED, "has a quote inside a field or one that the line does not close")          \
     X(FEW_FIELDS, DROPPED, "has too few fields")                                                   \
     X(BAD_NUMBER, DROPPED, "has a field that is no number of that column's kind")                  \
@@ -38,6 +38,8 @@ enum sand_trace_format {
     X(RUN_CUT, CHANGED, "ran longer than requested: run time cut (overrun=cut)")                   \
     X(REQUEST_RAISED, CHANGED, "ran longer than requested: request raised (overrun=raise)")        \
     X(BAD_START, CHANGED, "started before it was submitted: start taken as unknown")               \
+    X(START_ROUNDED, CHANGED,                                                                      \
+      "started less than 1 ms before it was submitted: start taken as the submit")                 \
     X(UNSORTED, NOTED, "stands below a row that was submitted later: moved to its place")          \
     X(DUPLICATE, NOTED, "repeats an earlier row exactly: kept")                                    \
     X(SAME_ID, NOTED, "has the job id of an earlier row: kept")                                    \
@@ -150,7 +152,7 @@ struct sand_trace_report {
     int64_t last_submit_ns;                 // from the first
     double node_s, gpu_s;                   // sums of size times run time of kept rows
     uint64_t held_rows, held_B; // most rows held back at one time to sort, and their bytes
-    // SWF header; -1: not stated
+    // SWF header; -1: not stated. zone_s: seconds east of Greenwich; INT32_MIN: not stated.
     int64_t max_nodes, max_procs, max_jobs, unix_start_s, zone_s;
 };
 

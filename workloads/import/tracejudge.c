@@ -136,17 +136,21 @@ static int known_difference(int64_t a, int64_t b, int64_t *difference)
     return a != TRACE_UNKNOWN && b != TRACE_UNKNOWN && !__builtin_sub_overflow(a, b, difference);
 }
 
-// Start in the file's time, -1 never: TRACE_UNKNOWN until the trace shifts it.
+// Writers round start and submit differently; a start this little before the submit is the submit.
+static const int64_t rounding_ns = 1000000;
+
+// Start in the file's time, TRACE_UNKNOWN until the trace shifts it.
 static void set_start(const struct trace_raw *raw, struct sand_trace_job *job, uint32_t *reasons)
 {
-    int64_t start = raw->start_ns;
+    int64_t early, start = raw->start_ns;
     if (start == TRACE_UNKNOWN && !known_sum(raw->submit_ns, raw->wait_ns, &start))
         start = TRACE_UNKNOWN;
-    if (start != TRACE_UNKNOWN && start < raw->submit_ns) {
-        start = TRACE_UNKNOWN;
-        *reasons |= bit(SAND_TRACE_BAD_START);
-    } else if (start == TRACE_UNKNOWN) {
+    if (start == TRACE_UNKNOWN) {
         *reasons |= bit(SAND_TRACE_NO_START);
+    } else if (start < raw->submit_ns) {
+        int near = known_difference(raw->submit_ns, start, &early) && early < rounding_ns;
+        *reasons |= bit(near ? SAND_TRACE_START_ROUNDED : SAND_TRACE_BAD_START);
+        start = near ? raw->submit_ns : TRACE_UNKNOWN;
     }
     job->start_ns = start;
 }

@@ -39,6 +39,11 @@ static enum sand_rc refill(struct trace_lines *lines, struct sand_diag *diag)
 static enum sand_rc check_text(struct trace_lines *lines, struct sand_diag *diag)
 {
     SAND_TRY(refill(lines, diag));
+    if (lines->size >= 2 &&
+        (memcmp(lines->data, "\xff\xfe", 2) == 0 || memcmp(lines->data, "\xfe\xff", 2) == 0))
+        return sand_fail(diag, SAND_ERR_INPUT,
+                         "%s: is UTF-16 text; convert it with `iconv -f UTF-16 -t UTF-8`",
+                         lines->path);
     const char *nul = memchr(lines->data, '\0', lines->size);
     if (nul)
         return sand_fail(diag, SAND_ERR_INPUT,

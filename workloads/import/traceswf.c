@@ -150,7 +150,8 @@ void trace_swf_header(const char *text, struct sand_trace_report *report)
             text++;
         memcpy(word, text, strnlen(text, sizeof word - 1));
         word[strcspn(word, " \t(,;")] = '\0'; // "MaxNodes: 1152 (see note)"
-        if (trace_number(word, trace_size_unit("1"), &value) && value >= 0)
+        int may_be_negative = keys[i].value == &report->zone_s;
+        if (trace_number(word, trace_size_unit("1"), &value) && (value >= 0 || may_be_negative))
             *keys[i].value = value / TRACE_SIZE_ONE;
         return;
     }

@@ -99,6 +99,7 @@ Test(trace_files, broken_archives)
 Test(trace_files, what_is_no_trace)
 {
     char garbage[4096];
+    const struct sand_trace_options csv = quirks_options();
     const struct sand_rng rng = {1, 0};
     for (size_t i = 0; i < sizeof garbage; i++)
         garbage[i] = (char)sand_rng_u64(rng, SAND_STREAM_TEST, 1, i);
@@ -109,6 +110,8 @@ Test(trace_files, what_is_no_trace)
                    SAND_ERR_INPUT, "is binary data, no trace");
     assert_refused(write_file("t", "\x01\x02\n\x03\n", 5), SAND_TRACE_SWF, NULL, SAND_ERR_INPUT,
                    "none of its 2 rows can be used as SWF; the first one holds control characters");
+    assert_refused(write_file("t", "\xff\xfej\0o\0b\0", 8), SAND_TRACE_CSV, &csv, SAND_ERR_INPUT,
+                   "is UTF-16 text; convert it");
     assert_refused(write_file("t", "BZh91AY&SY", 10), SAND_TRACE_SWF, NULL, SAND_ERR_INPUT,
                    "is packed with bzip2; unpack it");
     assert_refused(write_file("t", "", 0), SAND_TRACE_SWF, NULL, SAND_ERR_INPUT, "holds no rows");

@@ -97,7 +97,7 @@ Test(trace_rows, every_quirk_of_csv_is_reported_on_its_line)
         strcpy(previous, text);
     }
     fclose(in);
-    cr_assert_eq(reading.report.rows, 26);
+    cr_assert_eq(reading.report.rows, 27);
     cr_assert_eq(reading.report.dropped, 13);
     reading_clear(&reading);
 }
@@ -217,6 +217,21 @@ Test(trace_rows, options_change_and_say_so)
     options.overrun = SAND_TRACE_OVERRUN_RAISE;
     reading = read_trace(data_path("quirks.swf"), SAND_TRACE_SWF, &options);
     cr_assert_eq(reading.report.reasons[SAND_TRACE_REQUEST_RAISED].rows, 2);
+    reading_clear(&reading);
+}
+
+// A header's zone may be west of Greenwich, and a header is read wherever it stands.
+Test(trace_rows, header)
+{
+    const char text[] = "1 0 0 5 1 -1 -1 1 9 -1 1 1 1 11 1 1 -1 -1\n"
+                        ";TimeZone: -28800\n ; MaxProcs:  7\n;UnixStartTime: -5\n";
+    const char *path = write_file("header.swf", text, strlen(text));
+    struct reading reading = read_trace(path, SAND_TRACE_SWF, NULL);
+    cr_assert_eq(reading.report.zone_s, -28800);
+    cr_assert_eq(reading.report.max_procs, 7);
+    cr_assert_eq(reading.report.unix_start_s, -1);
+    cr_assert_eq(reading.report.max_nodes, -1);
+    remove(path);
     reading_clear(&reading);
 }
 
