@@ -34,11 +34,6 @@ int sand_peer_queue(struct sand_peer_jobs *jobs, const struct sandtable_host *ho
     return 0;
 }
 
-static int ends_before(const struct sand_peer_run *a, const struct sand_peer_run *b)
-{
-    return a->end_ns != b->end_ns ? a->end_ns < b->end_ns : a->n_nodes < b->n_nodes;
-}
-
 int sand_peer_run(struct sand_peer_jobs *jobs, const struct sandtable_host *host,
                   struct sand_peer_run run)
 {
@@ -48,7 +43,7 @@ int sand_peer_run(struct sand_peer_jobs *jobs, const struct sandtable_host *host
         return host->fail(host, "out of memory");
     jobs->running = running;
     size_t i = jobs->n_running++;
-    for (; i > 0 && ends_before(&run, &running[i - 1]); i--)
+    for (; i > 0 && running[i - 1].end_ns > run.end_ns; i--)
         running[i] = running[i - 1];
     running[i] = run;
     return 0;

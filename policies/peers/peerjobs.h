@@ -22,7 +22,7 @@ struct sand_peer_run {
 struct sand_peer_jobs {
     struct sand_peer_job *queue;
     size_t n_queue, queue_capacity;
-    struct sand_peer_run *running; // by (end, nodes), then in the order of their starts
+    struct sand_peer_run *running; // by end, then in the order of their starts
     size_t n_running, running_capacity;
 };
 

@@ -5,6 +5,7 @@ shipped  the published schedules of tests/data/schedules
 data     those of schedules.txt found under --data DIR, else $SAND_DATA; skipped without either
 random   schedule/easy on random workloads with inexact requests against easy_restated.py
 whole    schedule/easy on the whole Philly trace and KTH log found under DIR, likewise
+deep     what schedule/easy costs beside schedule/fifo when thousands wait
 wrong    files and options that have to be refused, and schedules that have to differ
 
 SPDX-License-Identifier: GPL-2.0-or-later
@@ -15,6 +16,7 @@ import datetime
 import lzma
 import os
 import random
+import resource
 import subprocess
 import sys
 import tempfile
@@ -184,6 +186,45 @@ def whole(options):
         raise Failed("neither philly.csv nor the KTH schedule is below " + options.data)
 
 
+# ---- cost ----------------------------------------------------------------------------------------
+
+DEEP_JOBS, DEEP_NODES, DEEP_FACTOR = 20000, 512, 10
+
+
+def draw_deep():
+    """5,000 jobs at once, then as many as the machine can do: the queue stays that deep."""
+    dice = random.Random(4)
+    drawn = [(dice.choice((1, 1, 1, 2, 4, 8, 16, 32, 64, 128)), 1000 * dice.randint(10, 7200),
+              dice.choice((1, 1.5, 2, 5))) for _ in range(DEEP_JOBS)]
+    gap = sum(size * run for size, run, _ in drawn) / DEEP_JOBS / DEEP_NODES
+    jobs, submit = [], 0.0
+    for number, (size, run, factor) in enumerate(drawn):
+        submit += dice.expovariate(1 / gap) if number >= 5000 else 0
+        jobs.append(Job(str(number), round(submit), size, run, round(run * factor)))
+    return jobs
+
+
+def cost(program, path, policy):
+    """Processor seconds of one run; its start times are not the file's, which has none."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    status, out, err = validate(program, path, DEEP_NODES, policy)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    if status != 1 or err:
+        raise Failed("%s: exit status %d\n%s%s" % (policy, status, out, err))
+    return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
+
+
+def deep(options):
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "deep.csv")
+        jobs = draw_deep()
+        write(path, jobs, [0] * len(jobs))
+        costs = {policy: cost(options.program, path, policy) for policy in ("schedule/fifo", "schedule/easy")}
+    print(", ".join("%s %.2f s" % entry for entry in costs.items()))
+    if costs["schedule/easy"] > DEEP_FACTOR * costs["schedule/fifo"]:
+        raise Failed("schedule/easy costs more than %d times what schedule/fifo costs" % DEEP_FACTOR)
+
+
 # ---- what must not pass --------------------------------------------------------------------------
 
 HEAD = "job_id,submit_s,nodes,runtime_s,walltime_s,start_s\n"
@@ -233,7 +274,8 @@ def wrong(options):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    modes = {"shipped": shipped, "data": data, "random": random_workloads, "whole": whole, "wrong": wrong}
+    modes = {"shipped": shipped, "data": data, "random": random_workloads, "whole": whole, "deep": deep,
+             "wrong": wrong}
     parser.add_argument("mode", choices=sorted(modes))
     parser.add_argument("--program", required=True)
     parser.add_argument("--data", default=os.environ.get("SAND_DATA"))
