@@ -3,5 +3,7 @@
 #include "builtin_place.h"
 
 extern const struct sandtable_place sand_place_first_fit;
+extern const struct sandtable_place sand_place_packed;
 
-const struct sandtable_place *const sand_builtin_place[] = {&sand_place_first_fit, NULL};
+const struct sandtable_place *const sand_builtin_place[] = {&sand_place_first_fit,
+                                                            &sand_place_packed, NULL};
