@@ -9,6 +9,7 @@
 #include "diag.h"
 #include "experiment.h"
 #include "fault.h"
+#include "oracle.h"
 #include "results.h"
 
 #define S(seconds) ((int64_t)((seconds)*1000000000LL)) // whole seconds in ns
@@ -25,6 +26,9 @@ struct replay_case {
     struct sand_fault_class classes[MAX_CLASSES];
     struct sand_choice_param interval;
     char interval_text[32];
+    struct sand_kernel_costs kernels;
+    struct sand_software software;
+    struct sand_oracle *oracle; // NULL: every step time is given
     struct sand_experiment experiment;
 };
 
@@ -35,6 +39,10 @@ void case_set(struct replay_case *c, uint32_t n_nodes, int64_t duration_s);
 // A training job of given step time; never saves. n_steps 0: until the end.
 struct sand_job_spec *case_job(struct replay_case *c, const char *id, uint32_t n_nodes,
                                int64_t submit_s, double step_s, uint64_t n_steps);
+// A training job whose step is simulated, on an oracle this opens: TP8 in the node, one replica a
+// node, so its gradient rings run over the fabric. Hardware in round figures near an H100's.
+struct sand_job_spec *case_simulated(struct replay_case *c, const char *id, uint32_t n_nodes,
+                                     int64_t submit_s, uint64_t n_steps);
 // A recorded job.
 struct sand_job_spec *case_recorded(struct replay_case *c, const char *id, uint32_t n_nodes,
                                     int64_t submit_s, double work_s);
@@ -76,6 +84,16 @@ void case_run_well(const struct replay_case *c, struct kept_rows *kept);
 // GPU-seconds booked in a class over the whole run.
 double booked_gpu_s(const struct kept_rows *kept, const char *gpu_class);
 double booked_all_gpu_s(const struct kept_rows *kept);
+
+// An assertion that also works in a forked child of a test, where Criterion's would leave the child
+// waiting: a child says what is wrong and exits with status 9.
+extern int in_child;
+void case_broken(const char *file, int line, const char *what);
+#define MUST(condition)                                                                            \
+    do {                                                                                           \
+        if (!(condition))                                                                          \
+            case_broken(__FILE__, __LINE__, #condition);                                           \
+    } while (0)
 
 // What must hold of every run, asserted: books balance in every window, parts of every incident sum
 // to its recovery, steps of attempts add up to those done and lost.

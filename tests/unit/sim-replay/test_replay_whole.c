@@ -90,6 +90,7 @@ static void run_child(uint32_t number, uint64_t fail_at, struct report *report)
     const pid_t child = fork();
     cr_assert_geq(child, 0);
     if (child == 0) {
+        in_child = 1;
         const uint64_t before = sand_mem_count();
         sand_mem_fail_at(fail_at);
         report->rc = case_run(&c, number, &kept, NULL);
