@@ -12,6 +12,8 @@ sand_pkg(nettle nettle)
 sand_pkg(libxml2 libxml-2.0)
 sand_pkg(lzma liblzma)
 sand_pkg(zlib zlib)
+sand_pkg(lmdb lmdb)
+sand_pkg(igraph igraph)
 
 # Debian's libcsv has no .pc file.
 find_path(SAND_CSV_INCLUDE csv.h REQUIRED)
