@@ -27,7 +27,6 @@ struct easy_nodes {
     int64_t head_ns; // when the head's reservation begins; INT64_MAX: it has none
     size_t n_old;    // jobs that waited at the last decision
     int released;    // nodes came free since then
-    int stale;       // nodes have changed hands without us
     int64_t now_ns;
 };
 
@@ -62,11 +61,12 @@ static int nodes_create(const struct sandtable_host *host, void **self)
     easy->until = calloc(easy->n_nodes, sizeof *easy->until);
     easy->ids = calloc(easy->n_nodes, sizeof *easy->ids);
     easy->head_ns = INT64_MAX;
-    easy->stale = 1;
     if (!easy->busy || !easy->head || !easy->set || !easy->owner || !easy->until || !easy->ids) {
         nodes_destroy(easy);
         return host->fail(host, "out of memory");
     }
+    for (size_t i = 0; i < easy->n_nodes; i++)
+        easy->owner[i] = SANDTABLE_NONE;
     *self = easy;
     return 0;
 }
@@ -78,29 +78,25 @@ static size_t count_idle(const struct easy_nodes *easy)
     return easy->n_nodes - sand_nodeset_count(easy->busy, easy->n_words);
 }
 
+static int64_t expected_end(const struct easy_nodes *easy, uint32_t job)
+{
+    const size_t place = sand_peer_find(&easy->jobs, job);
+    return place < easy->jobs.n_running ? easy->jobs.running[place].end_ns : INT64_MAX;
+}
+
+// Nodes also change hands without us: they fail, are repaired, and replace one another.
 static void read_nodes(struct easy_nodes *easy)
 {
     const struct sandtable_node *nodes;
     easy->host->nodes(easy->host, &nodes);
     memset(easy->busy, 0, easy->n_words * sizeof *easy->busy);
     for (size_t i = 0; i < easy->n_nodes; i++) {
-        easy->owner[i] = nodes[i].job;
-        const size_t place = sand_peer_find(&easy->jobs, nodes[i].job);
-        const int known = nodes[i].job != SANDTABLE_NONE && place < easy->jobs.n_running;
-        easy->until[i] = known ? easy->jobs.running[place].end_ns : INT64_MAX;
         if (nodes[i].state != SANDTABLE_NODE_IDLE)
             sand_nodeset_add(easy->busy, i);
-    }
-    easy->stale = 0;
-}
-
-static void free_nodes_of(struct easy_nodes *easy, uint32_t job)
-{
-    for (size_t i = 0; i < easy->n_nodes; i++) {
-        if (easy->owner[i] != job)
+        if (nodes[i].job == easy->owner[i])
             continue;
-        easy->owner[i] = SANDTABLE_NONE;
-        easy->busy[i / 64] &= ~((uint64_t)1 << (i % 64));
+        easy->owner[i] = nodes[i].job;
+        easy->until[i] = expected_end(easy, nodes[i].job);
     }
 }
 
@@ -111,12 +107,11 @@ static int nodes_on_event(void *self, const struct sandtable_event *event)
     switch ((enum sandtable_event_kind)event->kind) {
     case SANDTABLE_EVENT_JOB_ENDED:
         sand_peer_end(&easy->jobs, event->job);
-        free_nodes_of(easy, event->job);
         easy->released = 1;
         return 0;
     case SANDTABLE_EVENT_NODE_FAILED:
     case SANDTABLE_EVENT_NODE_REPAIRED:
-        easy->released = easy->stale = 1;
+        easy->released = 1;
         return 0;
     case SANDTABLE_EVENT_JOB_ARRIVED:
         break;
@@ -242,8 +237,7 @@ static int nodes_decide(void *self)
 {
     struct easy_nodes *easy = self;
     easy->now_ns = easy->host->now_ns(easy->host);
-    if (easy->stale || easy->host->free_nodes(easy->host) != count_idle(easy))
-        read_nodes(easy);
+    read_nodes(easy);
     int rc = 0;
     if (easy->released || easy->n_old == 0)
         rc = start_heads(easy);

@@ -179,8 +179,11 @@ def whole(options):
             path = os.path.join(folder, name + ".csv")
             jobs = read(source)
             write(path, jobs, easy_restated.easy(jobs, nodes))
+            before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
             expect_equal(options.program, path, nodes, "schedule/easy")
-        print("%s: %d jobs equal" % (name, len(jobs)))
+        used = resource.getrusage(resource.RUSAGE_CHILDREN)
+        print("%s: %d jobs equal, %.2f s, %d MB at most so far" % (
+            name, len(jobs), used.ru_utime - before, used.ru_maxrss / 1000))
         n_done += 1
     if n_done == 0:
         raise Failed("neither philly.csv nor the KTH schedule is below " + options.data)

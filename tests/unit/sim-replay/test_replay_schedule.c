@@ -85,6 +85,22 @@ Test(replay_schedule, an_overdue_job_is_expected_at_once)
     expect_starts((const int64_t[]){0, 40, 45}, 3);
 }
 
+// The plug-in compares every view with the header's words at every decision: jobs before, at and
+// past their requests, one that requested nothing, spares that are no idle nodes.
+Test(replay_schedule, views_are_what_the_header_says)
+{
+    case_set(&c, 4, 1000);
+    c.experiment.hot_spares = 1;
+    c.experiment.schedule = (struct sand_choice){.type = "schedule/checks-views",
+                                                 .plugin = SAND_TEST_PLUGINS "/checks_views.so"};
+    add("a", 1, 0, 40, 10);
+    add("b", 1, 5, 5, 5);
+    add("c", 1, 6, 50, 0);
+    add("d", 3, 10, 5, 7);
+    add("e", 1, 30, 1, 100);
+    expect_starts((const int64_t[]){0, 5, 6, 56, 61}, 5);
+}
+
 // ---- starts on chosen nodes ---------------------------------------------------------------------
 
 struct misuse {
