@@ -30,8 +30,8 @@ C_STANDARD = {name + ".h" for name in (
     "stdarg stdatomic stdbool stddef stdint stdio stdlib stdnoreturn string tgmath threads time").split()}
 SYSTEM = C_STANDARD | {name + ".h" for name in (
     "dirent fcntl fnmatch ftw getopt glob libgen poll pthread sched spawn strings syslog termios unistd "
-    "sys/file sys/ioctl sys/mman sys/prctl sys/random sys/resource sys/select sys/signalfd sys/stat "
-    "sys/statvfs sys/syscall sys/time sys/types sys/uio sys/utsname sys/wait").split()}
+    "sys/file sys/ioctl sys/mman sys/prctl sys/random sys/resource sys/select sys/signalfd sys/socket sys/stat "
+    "sys/statfs sys/statvfs sys/syscall sys/time sys/types sys/uio sys/utsname sys/wait").split()}
 # Policies see the ABI and nothing of the program.
 POLICY_ROOM = re.compile(r"policies/(?!host(/|$))")
 ABI_HEADER = "policies/include/sandtable/policy.h"
