@@ -161,6 +161,13 @@ Test(arrivals, classes_do_not_disturb_each_other)
                   p.class_rank == q.class_rank && p.class_rank == (uint64_t)i);
     }
     cr_assert(abs(others - 2000) < 4.5 * sqrt(4000));
+    int equal = 0;
+    for (uint64_t k = 0; k < 1000; k++) {
+        sand_mix_draw(&two, rng, 0, k, &p);
+        sand_mix_draw(&two, rng, 1, k, &q);
+        equal += p.outcome != SAND_MIX_FAIL && p.run_ns == q.run_ns;
+    }
+    cr_assert_eq(equal, 0, "classes of one description still have draws of their own");
     sand_arrivals_close(x);
     sand_arrivals_close(y);
 }
@@ -185,13 +192,78 @@ Test(arrivals, draws_are_addresses)
     sand_arrivals_close(arrivals);
 }
 
+// Sizes, ends, users: within 4.5 standard deviations of their weights.
+Test(arrivals, frequencies)
+{
+    enum { N = 40000 };
+    const struct sand_mix_class c = class_named("a", 1, 1);
+    const struct sand_mix mix = mix_of(&c, 1, 0.01);
+    struct sand_mix_job job;
+    int by_size[65] = {0}, by_end[3] = {0}, by_user[5] = {0};
+    for (uint64_t k = 0; k < N; k++) {
+        sand_mix_draw(&mix, rng, 0, k, &job);
+        by_size[job.gpus]++;
+        by_end[job.outcome]++;
+        by_user[job.user]++;
+    }
+    const struct {
+        int count;
+        double share;
+    } cells[] = {{by_size[1], 0.6}, {by_size[8], 0.2}, {by_size[64], 0.2}, {by_end[0], 0.5},
+                 {by_end[1], 0.2},  {by_end[2], 0.3},  {by_user[0], 0.2},  {by_user[1], 0.2},
+                 {by_user[2], 0.2}, {by_user[3], 0.2}, {by_user[4], 0.2}};
+    for (size_t i = 0; i < sizeof cells / sizeof cells[0]; i++) {
+        double p = cells[i].share;
+        cr_assert(fabs(cells[i].count - N * p) < 4.5 * sqrt(N * p * (1 - p)), "cell %zu: %d", i,
+                  cells[i].count);
+    }
+}
+
+// The standard errors are right: over replications, errors in units of them have a variance of 1.
+Test(arrivals, standard_errors)
+{
+    enum { REPLICATIONS = 500, JOBS = 500 };
+    const enum sand_mix_quantity checked[] = {SAND_MIX_mean_gpus,     SAND_MIX_mean_run,
+                                              SAND_MIX_median_run,    SAND_MIX_fail_rate,
+                                              SAND_MIX_complete_time, SAND_MIX_cancel_time};
+    enum { N = sizeof checked / sizeof checked[0] };
+    // Light tails, so that a mean of 500 is as good as normal.
+    const struct sand_mix_end light[] = {
+        {SAND_MIX_COMPLETE, 0.5, {SAND_LAW_EXPONENTIAL, 800, 0, 0}},
+        {SAND_MIX_CANCEL, 0.2, {SAND_LAW_EXPONENTIAL, 500, 0, 0}},
+        {SAND_MIX_FAIL, 0.3, {SAND_LAW_CONSTANT, 60, 0, 0}}};
+    struct sand_mix_class c = class_named("a", 1, 1);
+    c.ends = light;
+    c.n_sizes = 2;
+    const struct sand_mix mix = mix_of(&c, 1, 0.01);
+    double squares[N] = {0};
+    for (uint32_t r = 0; r < REPLICATIONS; r++) {
+        struct sand_mix_tally tally = {0};
+        struct sand_mix_job job;
+        for (uint64_t k = 0; k < JOBS; k++) {
+            sand_mix_draw(&mix, (struct sand_rng){9, r}, 0, k, &job);
+            sand_mix_count(&tally, &mix, &job);
+        }
+        for (int i = 0; i < N; i++) {
+            double error, value = sand_mix_generated(&tally, checked[i], &error);
+            double expected =
+                checked[i] == SAND_MIX_median_run ? 0.5 : sand_mix_expect(&mix, checked[i]);
+            squares[i] += (value - expected) * (value - expected) / (error * error);
+        }
+    }
+    // 4.5 standard deviations of a chi-square with as many degrees of freedom.
+    for (int i = 0; i < N; i++)
+        cr_assert(fabs(squares[i] / REPLICATIONS - 1) < 4.5 * sqrt(2.0 / REPLICATIONS), "%s: %g",
+                  sand_mix_quantity_name(checked[i]), squares[i] / REPLICATIONS);
+}
+
 // Requests: twice the run that completing takes, at most the limit, at least the run.
 Test(arrivals, requests)
 {
     struct sand_mix_class c = class_named("a", 1, 1);
     struct sand_mix mix = mix_of(&c, 1, 0.01);
     struct sand_mix_job job;
-    int capped = 0, complete = 0;
+    int capped = 0, complete = 0, failed = 0;
     for (uint64_t k = 0; k < 3000; k++) {
         sand_mix_draw(&mix, rng, 0, k, &job);
         cr_assert(job.request_ns >= job.run_ns && job.user < 5);
@@ -201,8 +273,19 @@ Test(arrivals, requests)
             complete++;
         }
         capped += job.request_ns == DAY_NS;
+        // A job that fails after a minute was meant to run as long as those that complete: half of
+        // them longer than 1000 s.
+        failed += job.outcome == SAND_MIX_FAIL && job.request_ns > INT64_C(2000000000000);
     }
     cr_assert(complete > 1000 && capped < 30);
+    cr_assert(fabs(failed - 450.0) < 4.5 * sqrt(3000 * 0.15 * 0.85));
+    c.limit_ns = INT64_C(30000000000);
+    for (uint64_t k = 0; k < 100; k++) {
+        sand_mix_draw(&mix, rng, 0, k, &job);
+        cr_assert(job.request_ns == c.limit_ns || job.request_ns == job.run_ns);
+        cr_assert_geq(job.request_ns, job.run_ns);
+    }
+    c.limit_ns = DAY_NS;
     c.request_factor = 0;
     sand_mix_draw(&mix, rng, 0, 1, &job);
     cr_assert_eq(job.request_ns, DAY_NS);

@@ -235,6 +235,70 @@ Test(trace_rows, header)
     reading_clear(&reading);
 }
 
+// Sizes that no machine has do not wrap around.
+Test(trace_rows, huge_sizes)
+{
+    const char text[] = "1 0 0 5 9e9 -1 -1 9e9 9 -1 1 1 1 11 1 1 -1 -1\n"
+                        "2 0 0 5 4294967297 -1 -1 4294967297 9 -1 1 1 1 11 1 1 -1 -1\n"
+                        "3 0 0 5 2e9 -1 -1 2e9 9 -1 1 1 1 11 1 1 -1 -1\n"
+                        "4 0 0 5 1 -1 -1 1 9 -1 1 1 1 11 1 1 -1 -1\n";
+    const char *path = write_file("huge.swf", text, strlen(text));
+    struct sand_trace_options options = {.gpus_per_node = 8};
+    struct reading reading = read_trace(path, SAND_TRACE_SWF, &options);
+    cr_assert_eq(reading.report.reasons[SAND_TRACE_TOO_LARGE].rows, 3);
+    cr_assert(reading.n == 1 && reading.jobs[0].gpus == 8);
+    remove(path);
+    reading_clear(&reading);
+}
+
+// Line ends of Windows, a byte order mark and another delimiter give the same jobs.
+Test(trace_rows, foreign_line_ends)
+{
+    const char text[] = "\xef\xbb\xbfsubmit;run;gpus\r\n1;2;3\r\n\r\n4;x\"y\";6\r\n7;8;9\r\n";
+    const struct sand_trace_column columns[] = {{SAND_TRACE_FIELD_SUBMIT, "submit", NULL},
+                                                {SAND_TRACE_FIELD_RUN, "run", NULL},
+                                                {SAND_TRACE_FIELD_GPUS, "gpus", NULL}};
+    struct sand_trace_options options = {.delimiter = ';', .columns = columns, .n_columns = 3};
+    const char *path = write_file("foreign.csv", text, strlen(text));
+    struct reading reading = read_trace(path, SAND_TRACE_CSV, &options);
+    cr_assert_eq(reading.report.rows, 3);
+    cr_assert_eq(reading.report.reasons[SAND_TRACE_QUOTING].rows, 1);
+    cr_assert(reading.n == 2 && reading.jobs[0].gpus == 3 && reading.jobs[1].gpus == 9);
+    cr_assert(reading.jobs[1].line == 5 && reading.jobs[1].submit_ns == 6 * S);
+    cr_assert_str_eq(reading.jobs[1].id, "3", "without a column of ids: the number of the row");
+    remove(path);
+    reading_clear(&reading);
+}
+
+Test(trace_rows, class_bounds)
+{
+    const struct sand_trace_class classes[] = {{.id = "one", .min_gpus = 1, .max_gpus = 1},
+                                               {.id = "some", .min_gpus = 2, .max_gpus = 8},
+                                               {.id = "user", .user = "u*", .partition = "p?"},
+                                               {.id = "rest", .account = "a", .name = "*.sh"}};
+    const struct {
+        uint32_t gpus;
+        const char *user, *partition, *account, *name;
+        uint32_t expected;
+    } cases[] = {{1, "u", "p1", "a", "x.sh", 0},
+                 {2, "", "", "", "", 1},
+                 {8, "", "", "", "", 1},
+                 {9, "u7", "p1", "a", "x.sh", 2},
+                 {9, "u7", "p11", "a", "x.sh", 3},
+                 {9, "v", "p1", "a", "x.sh", 3},
+                 {9, "v", "p1", "b", "x.sh", SAND_NONE},
+                 {9, "v", "p1", "a", "x.py", SAND_NONE}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const struct sand_trace_job job = {.gpus = cases[i].gpus,
+                                           .user = cases[i].user,
+                                           .partition = cases[i].partition,
+                                           .account = cases[i].account,
+                                           .name = cases[i].name,
+                                           .queue = ""};
+        cr_assert_eq(sand_trace_classify(classes, 4, &job), cases[i].expected, "case %zu", i);
+    }
+}
+
 // First match wins; rows without a class are kept and counted; limits of classes are walltimes.
 Test(trace_rows, classes)
 {
@@ -273,7 +337,7 @@ Test(trace_rows, classes)
 Test(trace_rows, printed_report)
 {
     struct reading reading = read_trace(data_path("quirks.swf"), SAND_TRACE_SWF, NULL);
-    cr_assert(strstr(reading.printed, "33 rows = 17 kept (2 changed) + 16 dropped"), "%s",
+    cr_assert(strstr(reading.printed, "35 rows = 19 kept (2 changed) + 16 dropped"), "%s",
               reading.printed);
     cr_assert(strstr(reading.printed,
                      "dropped        3  has a run time that is unknown, zero or negative; "
