@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-enum sand_precision { SAND_FP16, SAND_BF16, SAND_FP8 };
+enum sand_precision { SAND_FP16, SAND_BF16, SAND_FP8, SAND_NVFP4 };
 
 // Where a catalogue entry comes from. `assumed` lists attributes that no source confirms,
 // space-separated ("" = none); they are printed as assumed wherever the entry is used.
@@ -19,9 +19,11 @@ struct sand_gpu_type {
     const char *id;
     struct sand_provenance from;
     double peak_bf16_flops, peak_fp16_flops, peak_fp8_flops; // data-sheet peaks; fp8 0: not supported
+    double peak_fp4_flops;                                    // 0: not supported
     double hbm_B, hbm_Bps;
     double tdp_W, idle_W;
     double gemm_bf16_flops, gemm_fp8_flops; // sustained GEMM rate R on large aligned shapes
+    double gemm_fp4_flops;                  // 0: not supported
     double attention_flops;                 // fused attention, causal fwd+bwd, head size 128, long sequence
     double hbm_usable;                      // fraction of hbm_Bps that memory-bound kernels reach
     double gemm_tile_m, gemm_tile_n;        // output tile of the GEMM kernels
@@ -47,6 +49,7 @@ struct sand_kernel_costs {
     double cast_fp8_B;             // bytes per GEMM input element for fp8 casts and transposes
     double optimizer_B;            // bytes of traffic per locally updated parameter
     double pipeline_stage_factor;  // slowdown of the stages during fill and drain
+    double scale_loss;             // compute slows by this share per doubling of the GPUs beyond eight
     double buffers_B;              // GPU memory for context, communicators, workspaces, fragmentation
 };
 
@@ -79,11 +82,12 @@ struct sand_node_type {
     double max_W, idle_W;                      // whole server
 };
 
-// A software stack: at most three constants (see docs/decisions).
+// A software stack: at most three fitted constants (see docs/decisions); step_overhead is assumed.
 struct sand_software {
     const char *id;
     struct sand_provenance from;
-    double tp_exposed;       // share of tensor-parallel collectives that compute does not hide
+    double tp_exposed;       // share of tensor- and context-parallel traffic that compute does not hide
+    double dp_exposed;       // share of overlapped data-parallel traffic that compute does not hide
     double layer_overhead_s; // per layer and micro-batch: launches and gaps
     double step_overhead_s;  // per step
 };

@@ -19,23 +19,45 @@ struct sand_transformer {
     int tied_embeddings;  // output layer shares the input embedding
 };
 
-enum sand_recompute { SAND_RECOMPUTE_NONE, SAND_RECOMPUTE_SELECTIVE, SAND_RECOMPUTE_FULL };
+// Partial: recompute_share of the forward, such as every second layer.
+enum sand_recompute {
+    SAND_RECOMPUTE_NONE,
+    SAND_RECOMPUTE_SELECTIVE,
+    SAND_RECOMPUTE_FULL,
+    SAND_RECOMPUTE_PARTIAL
+};
 enum sand_attention { SAND_ATTENTION_FUSED, SAND_ATTENTION_UNFUSED };
 
-// How one step is laid out over the job's GPUs. gpus = tp * pp * dp. Rank r = ((d*pp)+s)*tp + t:
-// tensor parallel innermost, then pipeline, then data (the order of the Llama 3 report).
+// Which dimension changes fastest from rank to rank, first to last.
+enum sand_rank_order {
+    SAND_RANKS_TP_CP_PP_DP, // the Llama 3 report: r = ((d*pp + s)*cp + c)*tp + t
+    SAND_RANKS_TP_CP_DP_PP  // Megatron-LM: r = ((s*dp + d)*cp + c)*tp + t
+};
+
+// What the replicas share out among themselves beyond the optimizer state.
+enum sand_sharding {
+    SAND_SHARD_OPTIMIZER,  // nothing more: what distributed_optimizer says
+    SAND_SHARD_GRADIENTS,  // ZeRO-2, FSDP SHARD_GRAD_OP: one gather and one reduction a micro-batch
+    SAND_SHARD_PARAMETERS  // ZeRO-3, FSDP FULL_SHARD: gathers forwards and backwards
+};
+
+// How one step is laid out over the job's GPUs. gpus = tp * cp * pp * dp.
 struct sand_split {
     uint32_t tp, pp, dp;
+    uint32_t cp; // context parallel: every micro-batch's tokens over cp GPUs, keys and values in a ring
+    enum sand_rank_order order;
     uint32_t virtual_stages;  // model chunks per pipeline stage; 1 = plain 1F1B
     uint32_t micro_batch;     // sequences
     uint32_t global_batch;    // sequences, = micro_batch * dp * micro-batches
     uint32_t sequence;        // tokens
     int sequence_parallel;    // TP all-reduces become reduce-scatter + all-gather, norms are split
     int distributed_optimizer;// optimizer state sharded over dp (ZeRO-1)
+    enum sand_sharding sharding;
     int overlap_grad_reduce;  // gradient reduce-scatter hidden behind the last backward
     int overlap_param_gather; // parameter all-gather hidden behind the first forward
     uint32_t buckets;         // pieces of the overlapped collectives
     enum sand_recompute recompute;
+    double recompute_share;   // partial: share of the forward that is computed again
     enum sand_attention attention;
     enum sand_precision precision;
     double grad_B;            // bytes per gradient element held and reduced (4: fp32)

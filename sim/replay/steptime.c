@@ -51,6 +51,8 @@ static double dense_peak(const struct sand_gpu_type *gpu, enum sand_precision pr
     switch (precision) {
     case SAND_FP8:
         return gpu->peak_fp8_flops;
+    case SAND_NVFP4:
+        return gpu->peak_fp4_flops;
     case SAND_FP16:
         return gpu->peak_fp16_flops;
     case SAND_BF16:

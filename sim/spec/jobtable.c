@@ -14,18 +14,35 @@
 static const char *const recomputes[] = {[SAND_RECOMPUTE_NONE] = "none",
                                          [SAND_RECOMPUTE_SELECTIVE] = "selective",
                                          [SAND_RECOMPUTE_FULL] = "full",
+                                         [SAND_RECOMPUTE_PARTIAL] = "partial",
                                          NULL};
 static const char *const attentions[] = {
     [SAND_ATTENTION_FUSED] = "fused", [SAND_ATTENTION_UNFUSED] = "unfused", NULL};
 static const char *const precisions[] = {
-    [SAND_FP16] = "fp16", [SAND_BF16] = "bf16", [SAND_FP8] = "fp8", NULL};
+    [SAND_FP16] = "fp16", [SAND_BF16] = "bf16", [SAND_FP8] = "fp8", [SAND_NVFP4] = "nvfp4", NULL};
+static const char *const orders[] = {
+    [SAND_RANKS_TP_CP_PP_DP] = "tp-cp-pp-dp", [SAND_RANKS_TP_CP_DP_PP] = "tp-cp-dp-pp", NULL};
+static const char *const shardings[] = {[SAND_SHARD_OPTIMIZER] = "optimizer",
+                                        [SAND_SHARD_GRADIENTS] = "gradients",
+                                        [SAND_SHARD_PARAMETERS] = "parameters",
+                                        NULL};
 
 static const struct spec_field split_fields[] = {
     {.name = "tp", SPEC_SIZE(struct sand_split, tp), .doc = "Tensor-parallel size."},
     {.name = "pp", SPEC_SIZE(struct sand_split, pp), .doc = "Pipeline stages."},
     {.name = "dp",
      SPEC_SIZE(struct sand_split, dp),
-     .doc = "Data-parallel replicas; GPUs = tp x pp x dp."},
+     .doc = "Data-parallel replicas; GPUs = tp x cp x pp x dp."},
+    {.name = "cp",
+     SPEC_SIZE(struct sand_split, cp),
+     SPEC_PRESET("1"),
+     .doc = "Context-parallel size: the tokens of a micro-batch over cp GPUs, keys and values in a "
+            "ring."},
+    {.name = "order",
+     SPEC_MEMBER(SPEC_WORD, struct sand_split, order),
+     .words = orders,
+     SPEC_PRESET("tp-cp-pp-dp"),
+     .doc = "Which dimension changes fastest from rank to rank, first to last."},
     {.name = "virtual_stages",
      SPEC_SIZE(struct sand_split, virtual_stages),
      SPEC_PRESET("1"),
@@ -44,6 +61,14 @@ static const struct spec_field split_fields[] = {
     {.name = "distributed_optimizer",
      SPLIT_FLAG(distributed_optimizer),
      .doc = "Optimizer state is sharded over the replicas (ZeRO-1)."},
+    {.name = "sharding",
+     SPEC_MEMBER(SPEC_WORD, struct sand_split, sharding),
+     .words = shardings,
+     SPEC_PRESET("optimizer"),
+     .doc = "What the replicas share out: optimizer: its state, if distributed_optimizer is yes; "
+            "gradients: also gradients, weights are gathered once a micro-batch (ZeRO-2, FSDP "
+            "SHARD_GRAD_OP); parameters: also weights, gathered forwards and backwards (ZeRO-3, "
+            "FSDP FULL_SHARD)."},
     {.name = "overlap_grad_reduce",
      SPLIT_FLAG(overlap_grad_reduce),
      .doc = "The gradient reduction hides behind the last backward."},
@@ -58,7 +83,11 @@ static const struct spec_field split_fields[] = {
      SPEC_MEMBER(SPEC_WORD, struct sand_split, recompute),
      .words = recomputes,
      SPEC_PRESET("none"),
-     .doc = "Which activations are computed again."},
+     .doc = "Which activations are computed again; partial: recompute_share of all."},
+    {.name = "recompute_share",
+     SPEC_QUANTITY(SAND_DIM_FRACTION, struct sand_split, recompute_share),
+     SPEC_PRESET("0.5"),
+     .doc = "Share of the forward that is computed again under recompute=\"partial\"."},
     {.name = "attention",
      SPEC_MEMBER(SPEC_WORD, struct sand_split, attention),
      .words = attentions,

@@ -192,15 +192,18 @@ static void check_precision(struct spec_binding *binding, const xmlNode *node,
                             const struct sand_job_spec *job)
 {
     const struct sand_node_type *type = binding->experiment->cluster.node_type;
-    if (job->kind != SAND_JOB_TRAIN || !type || !type->gpu || job->split.precision != SAND_FP8 ||
-        job->split.tp == 0)
+    if (job->kind != SAND_JOB_TRAIN || !type || !type->gpu || job->split.tp == 0)
         return;
-    if (!(type->gpu->peak_fp8_flops > 0) || !(type->gpu->gemm_fp8_flops > 0))
-        spec_error(
-            binding, place_of(node),
-            "job \"%s\" trains with precision=\"fp8\", but gpu \"%s\" has no fp8 rates; write "
-            "precision=\"bf16\"",
-            job->id, type->gpu->id);
+    const struct sand_gpu_type *gpu = type->gpu;
+    const int lacks_fp8 = !(gpu->peak_fp8_flops > 0) || !(gpu->gemm_fp8_flops > 0);
+    const int lacks_fp4 = !(gpu->peak_fp4_flops > 0) || !(gpu->gemm_fp4_flops > 0);
+    const char *name = job->split.precision == SAND_FP8 ? "fp8" : "nvfp4";
+    if (job->split.precision == SAND_FP8 ? lacks_fp8
+                                         : job->split.precision == SAND_NVFP4 && lacks_fp4)
+        spec_error(binding, place_of(node),
+                   "job \"%s\" trains with precision=\"%s\", but gpu \"%s\" has no %s rates; "
+                   "write precision=\"bf16\"",
+                   job->id, name, gpu->id, name);
 }
 
 SPEC_FINISH(job)

@@ -25,7 +25,9 @@ struct setting {
     const struct sand_node_type *type;
     struct sand_cost cost;
     struct sand_layer_times layer, head;
-    double activation_B; // of one micro-batch between two layers, whole tensor
+    double tokens;       // of one micro-batch on one context rank
+    double activation_B; // of them between two layers, whole tensor
+    double slowdown;     // of compute: more GPUs, more of them late
 };
 
 static struct setting make_setting(const struct sand_step_question *q)
@@ -34,7 +36,10 @@ static struct setting make_setting(const struct sand_step_question *q)
     set.cost = (struct sand_cost){set.type->gpu, q->kernels, q->job->software};
     sand_cost_layer(&set.cost, q->job->model, set.split, &set.layer);
     sand_cost_head(&set.cost, q->job->model, set.split, &set.head);
-    set.activation_B = 2.0 * set.split->sequence * set.split->micro_batch * q->job->model->hidden;
+    set.tokens = (double)set.split->sequence * set.split->micro_batch / set.split->cp;
+    set.activation_B = 2.0 * set.tokens * q->job->model->hidden;
+    const double gpus = (double)set.split->tp * set.split->cp * set.split->pp * set.split->dp;
+    set.slowdown = 1 + q->kernels->scale_loss * (gpus > 8 ? log2(gpus / 8) : 0);
     return set;
 }
 
@@ -72,6 +77,25 @@ static void set_tp(const struct setting *set, double layers, double forwards, do
     chunk->tp_latency_s[1] = layers * backwards * latency_s;
 }
 
+// Ring attention (Liu et al. 2023, arXiv:2310.01889): keys and values go once round the context
+// ranks forwards; backwards they do so again with their gradients.
+static void set_cp(const struct setting *set, double layers, double forwards, double backwards,
+                   struct step_chunk *chunk)
+{
+    const struct sand_transformer *model = set->q->job->model;
+    const uint32_t hops = set->split->cp - 1;
+    const double kv_B =
+        2.0 * 2.0 * set->tokens * model->n_kv_heads * model->head_dim / set->split->tp;
+    const double exposed = set->q->job->software->tp_exposed;
+    const int inside = set->split->cp * set->split->tp <= set->type->n_gpus;
+    const double latency_s =
+        (inside ? set->type->scaleup_link : set->type->nic)->p2p_latency_s * exposed * hops;
+    chunk->cp_B[0] = layers * forwards * exposed * hops * kv_B;
+    chunk->cp_B[1] = layers * backwards * exposed * hops * kv_B;
+    chunk->cp_latency_s[0] = layers * forwards * latency_s;
+    chunk->cp_latency_s[1] = layers * backwards * latency_s;
+}
+
 static void set_compute(const struct setting *set, uint32_t stage, uint32_t index,
                         struct step_chunk *chunk)
 {
@@ -83,8 +107,14 @@ static void set_compute(const struct setting *set, uint32_t stage, uint32_t inde
         chunk->forward_s += set->head.forward_s;
         chunk->backward_s += set->head.backward_s;
     }
-    const int again = set->split->recompute == SAND_RECOMPUTE_FULL;
-    set_tp(set, layers, 1, again ? 2 : 1, chunk);
+    chunk->recompute_s *= set->slowdown;
+    chunk->forward_s *= set->slowdown;
+    chunk->backward_s *= set->slowdown;
+    double again = set->split->recompute == SAND_RECOMPUTE_FULL ? 1 : 0;
+    if (set->split->recompute == SAND_RECOMPUTE_PARTIAL)
+        again = set->split->recompute_share;
+    set_tp(set, layers, 1, 1 + again, chunk);
+    set_cp(set, layers, 1, 2 + again, chunk);
 }
 
 // ---- data-parallel traffic
@@ -120,48 +150,58 @@ static double chunk_params(const struct setting *set, uint32_t stage, uint32_t i
            chunk_matrices(set, stage, index) / matrices;
 }
 
-// A collective of `bytes` over dp ranks in `pieces`, over `channels` rotated rings.
-static void ring_piece(const struct setting *set, enum sand_collective_kind kind, double bytes,
-                       uint32_t pieces, uint32_t channels, double *hop_B, double *latency_s)
+// A collective of `bytes` over all copies of a stage in `pieces`, over rotated rings.
+static void ring_piece(const struct setting *set, const struct step_traffic *traffic,
+                       enum sand_collective_kind kind, double bytes, uint32_t pieces, double *hop_B,
+                       double *latency_s)
 {
-    const uint32_t dp = set->split->dp;
+    const uint32_t dp = traffic->dp, nodes = traffic->ring_nodes;
     const struct sand_collective whole = {kind, dp, bytes / pieces};
-    const uint32_t groups = channels > 1 ? dp / channels : dp;
     const uint32_t steps = sand_collective_steps(&whole);
-    const int inside = set->split->dp * set->split->pp * set->split->tp <= set->type->n_gpus;
-    const uint32_t n_network =
-        inside ? 0 : (uint32_t)((uint64_t)steps * (groups > 1 ? groups - 1 : 0) / (dp - 1));
-    *hop_B = sand_collective_hop_B(&whole) / channels;
+    const uint32_t n_network = (uint32_t)((uint64_t)steps * (nodes > 1 ? nodes - 1 : 0) / (dp - 1));
+    *hop_B = sand_collective_hop_B(&whole) / traffic->channels;
     *latency_s =
         sand_collective_latency_s(&whole, set->type->scaleup_link, set->type->nic, n_network);
 }
 
-static void set_dp(const struct setting *set, uint32_t stage, uint32_t index, uint32_t channels,
-                   struct step_chunk *chunk)
+// Whether every micro-batch gathers weights and scatters gradients.
+static int is_sharded(const struct sand_split *split)
+{
+    return split->sharding != SAND_SHARD_OPTIMIZER;
+}
+
+// A layer at a time when sharded, else by buckets.
+static uint32_t pieces_of_chunk(const struct setting *set, uint32_t layers)
 {
     const struct sand_split *split = set->split;
-    const uint32_t layers = sand_split_layers(set->q->job->model, split, stage, index);
     const int overlaps = split->overlap_grad_reduce || split->overlap_param_gather;
-    chunk->pieces = overlaps ? split->buckets / split->virtual_stages : 1;
-    if (chunk->pieces > layers)
-        chunk->pieces = layers;
-    if (chunk->pieces < 1)
-        chunk->pieces = 1;
-    if (split->dp == 1)
+    uint32_t pieces = overlaps ? split->buckets / split->virtual_stages : 1;
+    if (is_sharded(split) || pieces > layers)
+        pieces = layers;
+    return pieces < 1 ? 1 : pieces;
+}
+
+static void set_dp(const struct setting *set, const struct step_traffic *traffic, uint32_t stage,
+                   uint32_t index, struct step_chunk *chunk)
+{
+    const struct sand_split *split = set->split;
+    chunk->pieces =
+        pieces_of_chunk(set, sand_split_layers(set->q->job->model, split, stage, index));
+    if (traffic->dp == 1)
         return;
+    const int scatters = split->distributed_optimizer || is_sharded(split);
     const double params = chunk_params(set, stage, index);
-    ring_piece(set, split->distributed_optimizer ? SAND_REDUCE_SCATTER : SAND_ALL_REDUCE,
-               params * split->grad_B, chunk->pieces, channels, &chunk->reduce_B,
-               &chunk->reduce_latency_s);
-    if (split->distributed_optimizer)
-        ring_piece(set, SAND_ALL_GATHER, params * WEIGHT_B, chunk->pieces, channels,
+    ring_piece(set, traffic, scatters ? SAND_REDUCE_SCATTER : SAND_ALL_REDUCE,
+               params * split->grad_B, chunk->pieces, &chunk->reduce_B, &chunk->reduce_latency_s);
+    if (scatters)
+        ring_piece(set, traffic, SAND_ALL_GATHER, params * WEIGHT_B, chunk->pieces,
                    &chunk->gather_B, &chunk->gather_latency_s);
 }
 
 // ---- the problem's tables
 // -------------------------------------------------------------------------
 
-static enum sand_rc set_chunks(const struct setting *set, uint32_t channels,
+static enum sand_rc set_chunks(const struct setting *set, const struct step_traffic *traffic,
                                struct sand_step_problem *problem)
 {
     const struct sand_split *split = set->split;
@@ -175,11 +215,11 @@ static enum sand_rc set_chunks(const struct setting *set, uint32_t channels,
         for (uint32_t c = 0; c < split->virtual_stages; c++) {
             struct step_chunk *chunk = &problem->chunks[s * split->virtual_stages + c];
             set_compute(set, s, c, chunk);
-            set_dp(set, s, c, channels, chunk);
+            set_dp(set, traffic, s, c, chunk);
         }
         double updated = sand_split_gpu_params(set->q->job->model, split, s);
-        if (split->distributed_optimizer)
-            updated /= split->dp;
+        if (split->distributed_optimizer || is_sharded(split))
+            updated /= traffic->dp;
         problem->stages[s].optimizer_s = sand_cost_optimizer_s(&set->cost, updated);
     }
     return SAND_OK;
@@ -206,9 +246,17 @@ static void set_header(const struct setting *set, struct sand_step_problem *prob
     h->pp = split->pp;
     h->chunks = split->virtual_stages;
     h->micro_batches = sand_split_micro_batches(split);
-    h->gathers = split->distributed_optimizer && split->dp > 1;
-    h->overlap_reduce = split->overlap_grad_reduce && split->dp > 1;
-    h->overlap_gather = h->gathers && split->overlap_param_gather;
+    const int parallel = split->dp * split->cp > 1;
+    h->sharded = parallel && is_sharded(split);
+    h->gather_backward = h->sharded && split->sharding == SAND_SHARD_PARAMETERS;
+    h->gathers = parallel && (split->distributed_optimizer || h->sharded);
+    h->overlap_reduce = h->sharded || (split->overlap_grad_reduce && parallel);
+    h->overlap_gather = h->sharded || (h->gathers && split->overlap_param_gather);
+    // What cannot be prefetched or left to run: everything when overlap is switched off.
+    h->exposed_reduce =
+        h->sharded && !split->overlap_grad_reduce ? 1 : set->q->job->software->dp_exposed;
+    h->exposed_gather =
+        h->sharded && !split->overlap_param_gather ? 1 : set->q->job->software->dp_exposed;
     // Every rank sends its share of the tensor (scatter/gather, Narayanan et al. 2021,
     // section 4.1).
     h->send_B = set->activation_B / split->tp;
@@ -217,8 +265,8 @@ static void set_header(const struct setting *set, struct sand_step_problem *prob
     h->tokens = (double)split->global_batch * split->sequence;
     h->model_flops = sand_model_flops(model, split);
     h->hardware_flops = h->model_flops + sand_recompute_flops(model, split);
-    h->peak_flops =
-        sand_cost_peak_flops(set->type->gpu, split->precision) * split->tp * split->pp * split->dp;
+    h->peak_flops = sand_cost_peak_flops(set->type->gpu, split->precision) * split->tp * split->cp *
+                    split->pp * split->dp;
     sand_memory_estimate(model, split, set->type->gpu, set->q->kernels, &problem->report.memory);
 }
 
@@ -236,7 +284,7 @@ static enum sand_rc actor_slowness(const struct sand_step_question *q, uint32_t 
     for (uint32_t a = 0; a < n_actors; a++) {
         float slowest = 1;
         for (uint32_t t = 0; q->gpu_speed != NULL && t < tp; t++) {
-            const uint32_t rank = a * tp + t;
+            const uint32_t rank = step_actor_rank(&q->job->split, a) + t;
             const float speed =
                 q->gpu_speed[(size_t)q->nodes[rank / per_node] * per_node + rank % per_node];
             slowest = speed < slowest ? speed : slowest;
@@ -281,6 +329,9 @@ static enum sand_rc set_actors(const struct step_traffic *traffic,
         actor->stage = a % traffic->pp;
         actor->slowness = slowness[a];
         actor->tp_flow = classes->flow[step_flow_tp(traffic, a)];
+        SAND_TRY(add_classes(classes, step_flow_cp(traffic, a), traffic->rails_simulated,
+                             &problem->sends, &problem->n_sends, &capacity, &actor->first_cp,
+                             &actor->n_cp));
         problem->stages[actor->stage].n_actors++;
         for (uint32_t previous = 0; previous < 2; previous++) {
             const uint32_t first = step_flow_send(traffic, a, previous);
@@ -310,10 +361,15 @@ static double hop_bytes(const struct sand_step_problem *problem,
     const struct step_chunk *chunks = &problem->chunks[flow->stage * h->chunks];
     double bytes = 0;
     for (uint32_t c = 0; c < h->chunks; c++) {
+        const double gathers = h->sharded ? h->micro_batches * (h->gather_backward ? 2.0 : 1.0) : 1;
+        const double reduces = h->sharded ? h->micro_batches : 1;
         if (flow->kind == STEP_FLOW_TP)
             bytes += h->micro_batches * (chunks[c].tp_B[0] + chunks[c].tp_B[1]);
+        if (flow->kind == STEP_FLOW_CP)
+            bytes += h->micro_batches * (chunks[c].cp_B[0] + chunks[c].cp_B[1]);
         if (flow->kind == STEP_FLOW_RING)
-            bytes += chunks[c].pieces * (chunks[c].reduce_B + chunks[c].gather_B);
+            bytes +=
+                chunks[c].pieces * (reduces * chunks[c].reduce_B + gathers * chunks[c].gather_B);
     }
     const int at_edge = flow->kind == STEP_FLOW_NEXT ? flow->stage + 1 == h->pp : flow->stage == 0;
     if (flow->kind == STEP_FLOW_NEXT || flow->kind == STEP_FLOW_PREVIOUS)
@@ -361,7 +417,7 @@ static enum sand_rc fill(const struct setting *set, const struct step_traffic *t
                          struct sand_step_problem *problem)
 {
     set_header(set, problem);
-    SAND_TRY(set_chunks(set, traffic->channels, problem));
+    SAND_TRY(set_chunks(set, traffic, problem));
     SAND_TRY(set_ops(set, problem));
     SAND_TRY(set_link_use(traffic, problem));
     double *slowness = NULL;

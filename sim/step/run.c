@@ -9,83 +9,6 @@
 #include "mem.h"
 #include "train.h"
 
-enum timer_kind { TIMER_WORK, TIMER_LATENCY, TIMER_DELAY, TIMER_TAIL };
-
-static double seconds(int64_t ticks)
-{
-    return (double)ticks / STEP_TICKS_PER_S;
-}
-
-static int64_t ticks(double s)
-{
-    return (int64_t)llround(s * STEP_TICKS_PER_S);
-}
-
-static enum sand_rc timer(struct step_run *run, double delay_s, enum timer_kind kind,
-                          uint64_t subject)
-{
-    const struct sand_agenda_entry entry = {
-        .date = run->now + ticks(delay_s), .kind = kind, .subject = subject};
-    return sand_agenda_put(&run->agenda, entry, NULL);
-}
-
-// ---- flows: one message at a time, others queue
-// -----------------------------------------------------
-
-// The latency is over: the bytes of the first message in the queue set out.
-static enum sand_rc flow_bytes(struct step_run *run, uint32_t f)
-{
-    const struct step_flow *what = &run->problem->flows[f];
-    const struct run_message *message = &run->messages[run->flows[f].head];
-    run->flows[f].begun = run->now;
-    step_activity_start(&run->activity, f);
-    run->n_events++;
-    if (message->bytes <= 0)
-        return timer(run, 0, TIMER_DELAY, f);
-    if (what->n_links == 0)
-        return timer(run, message->bytes / what->upper_Bps, TIMER_DELAY, f);
-    uint32_t handle = 0;
-    SAND_TRY(sand_bridge_flow_start(run->bridge, run->problem->route + what->first_link,
-                                    what->n_links, message->bytes, &handle));
-    run->flow_of_handle[handle] = f;
-    run->n_live++;
-    return SAND_OK;
-}
-
-static enum sand_rc flow_begin(struct step_run *run, uint32_t f)
-{
-    run->flows[f].busy = 1;
-    const double latency_s = run->messages[run->flows[f].head].latency_s;
-    return latency_s > 0 ? timer(run, latency_s, TIMER_LATENCY, f) : flow_bytes(run, f);
-}
-
-// Queues a message on a flow; it takes its latency, then its bytes' time. `purpose` and `subject`
-// say what its arrival means.
-static enum sand_rc flow_put(struct step_run *run, uint32_t f, double bytes, double latency_s,
-                             enum run_purpose purpose, uint32_t subject)
-{
-    uint32_t slot = run->free_message;
-    if (slot != SAND_NONE) {
-        run->free_message = run->messages[slot].next;
-    } else {
-        SAND_TRY(sand_grow((void **)&run->messages, &run->message_capacity, run->n_messages + 1,
-                           sizeof *run->messages));
-        slot = run->n_messages++;
-    }
-    run->messages[slot] = (struct run_message){.bytes = bytes,
-                                               .latency_s = latency_s,
-                                               .purpose = purpose,
-                                               .subject = subject,
-                                               .next = SAND_NONE};
-    struct run_flow *flow = &run->flows[f];
-    if (flow->head == SAND_NONE)
-        flow->head = slot;
-    else
-        run->messages[flow->tail].next = slot;
-    flow->tail = slot;
-    return flow->busy ? SAND_OK : flow_begin(run, f);
-}
-
 // ---- actors
 // -----------------------------------------------------------------------------------------
 
@@ -116,24 +39,40 @@ static int is_source(const struct step_run *run, uint32_t stage, const struct sa
                         : stage == 0 && op->chunk == 0;
 }
 
+// Whether an operation waits for weights, and whether its gradients set out behind it.
+static int needs_gather(const struct step_run *run, const struct sand_stage_op *op)
+{
+    const struct step_header *h = &run->problem->header;
+    if (h->sharded)
+        return !op->backward || h->gather_backward;
+    return !op->backward && h->overlap_gather && op->micro_batch == 0;
+}
+
+static int needs_reduce(const struct step_run *run, const struct sand_stage_op *op)
+{
+    const struct step_header *h = &run->problem->header;
+    return op->backward && h->overlap_reduce &&
+           (h->sharded || op->micro_batch + 1 == h->micro_batches);
+}
+
 // Pieces an operation is cut into so that data-parallel collectives overlap with it.
 static uint32_t pieces_of(const struct step_run *run, uint32_t stage,
                           const struct sand_stage_op *op)
 {
-    const struct step_header *h = &run->problem->header;
-    const int reduces =
-        op->backward && h->overlap_reduce && op->micro_batch + 1 == h->micro_batches;
-    const int gathers = !op->backward && h->overlap_gather && op->micro_batch == 0;
-    return reduces || gathers ? chunk_of(run, stage, op->chunk)->pieces : 1;
+    return needs_reduce(run, op) || needs_gather(run, op) ? chunk_of(run, stage, op->chunk)->pieces
+                                                          : 1;
 }
 
-// Index of a piece's collective in the stage's list of collectives of one direction.
-static uint32_t collective_index(const struct step_run *run, uint32_t stage, uint32_t chunk,
+// Index of the collectives of an actor's piece, in the lists of its stage.
+static uint32_t collective_index(const struct step_run *run, uint32_t a, uint32_t pc,
                                  uint32_t piece)
 {
-    const struct run_stage *st = &run->stages[stage];
-    return st->first_collective + run->first_piece[stage * run->problem->header.chunks + chunk] +
-           piece;
+    const uint32_t stage = run->problem->actors[a].stage;
+    const size_t op = stage * run->ops_per_stage + pc;
+    const size_t row = run->problem->header.sharded
+                           ? op
+                           : stage * run->problem->header.chunks + run->problem->ops[op].chunk;
+    return run->stages[stage].first_collective + run->first_piece[row] + piece;
 }
 
 // Books the time an actor stood still since `ready`: until `due` for others (bubble), from then on
@@ -142,10 +81,65 @@ static void book_wait(struct step_run *run, uint32_t a, int64_t due, double *tra
 {
     struct run_actor *actor = &run->actors[a];
     const int64_t cut = due < actor->ready ? actor->ready : due > run->now ? run->now : due;
-    actor->bubble_s += seconds(cut - actor->ready);
-    *traffic_s += seconds(run->now - cut);
+    actor->bubble_s += run_seconds(cut - actor->ready);
+    *traffic_s += run_seconds(run->now - cut);
     actor->ready = run->now;
 }
+
+// ---- data-parallel collectives
+// ----------------------------------------------------------------------
+
+// Starts a collective of a stage on all its rings.
+static enum sand_rc collective_begin(struct step_run *run, enum run_purpose purpose, uint32_t index)
+{
+    struct run_collective *c = &run_list(run, purpose)[index];
+    const struct step_stage *stage = &run->problem->stages[c->stage];
+    c->joined_at = run->now;
+    c->pending = stage->n_rings;
+    for (uint32_t i = 0; i < stage->n_rings; i++)
+        SAND_TRY(run_flow_put(run, run->problem->rings[stage->first_ring + i], c->bytes,
+                              c->latency_s, purpose, index));
+    return SAND_OK;
+}
+
+// An actor is ready for its part of a collective; the last of the stage's actors starts it.
+static enum sand_rc join(struct step_run *run, enum run_purpose purpose, uint32_t index)
+{
+    struct run_collective *c = &run_list(run, purpose)[index];
+    if (c->done || ++c->joined < run->problem->stages[c->stage].n_actors)
+        return SAND_OK;
+    return collective_begin(run, purpose, index);
+}
+
+// When sharded, the weights of the next piece set out as this one begins: one piece ahead, as
+// PyTorch's FSDP prefetches.
+static enum sand_rc gather_ahead(struct step_run *run, uint32_t a)
+{
+    const struct run_actor *actor = &run->actors[a];
+    uint32_t pc = actor->pc, piece = actor->piece + 1;
+    if (!run->problem->header.sharded)
+        return SAND_OK;
+    if (piece == pieces_of(run, run->problem->actors[a].stage, current_op(run, a))) {
+        pc++;
+        piece = 0;
+    }
+    if (pc == run->ops_per_stage)
+        return SAND_OK;
+    return join(run, RUN_GATHER, collective_index(run, a, pc, piece));
+}
+
+// The reduction of the piece before sets out: behind the weights, which are wanted sooner.
+static enum sand_rc pay_reduction(struct step_run *run, uint32_t a)
+{
+    const uint32_t index = run->actors[a].owed;
+    if (index == SAND_NONE)
+        return SAND_OK;
+    run->actors[a].owed = SAND_NONE;
+    return join(run, RUN_REDUCE, index);
+}
+
+// ---- pieces of work
+// ---------------------------------------------------------------------------------
 
 static enum sand_rc begin_piece(struct step_run *run, uint32_t a)
 {
@@ -160,7 +154,9 @@ static enum sand_rc begin_piece(struct step_run *run, uint32_t a)
     if (op->backward)
         actor->recompute_s += chunk->recompute_s * what->slowness / pieces;
     actor->state = RUN_WORKING;
-    return timer(run, work_s, TIMER_WORK, a);
+    SAND_TRY(gather_ahead(run, a));
+    SAND_TRY(pay_reduction(run, a));
+    return run_timer(run, work_s, TIMER_WORK, a);
 }
 
 // Starts the next piece of the current operation if its input and its parameters are there.
@@ -176,10 +172,12 @@ static enum sand_rc try_piece(struct step_run *run, uint32_t a)
             return SAND_OK;
         book_wait(run, a, input->sent, &actor->pp_s);
     }
-    if (!op->backward && run->problem->header.overlap_gather && op->micro_batch == 0) {
-        const uint32_t index = collective_index(run, stage, op->chunk, actor->piece);
+    if (needs_gather(run, op)) {
+        const uint32_t index = collective_index(run, a, actor->pc, actor->piece);
+        if (actor->state != RUN_WAIT_GATHER)
+            SAND_TRY(join(run, RUN_LATE_GATHER, index));
         actor->state = RUN_WAIT_GATHER;
-        if (!run->gathers[index].done)
+        if (!run_list(run, RUN_GATHER)[index].done || !run_list(run, RUN_LATE_GATHER)[index].done)
             return SAND_OK;
         book_wait(run, a, 0, &actor->dp_s);
     }
@@ -199,33 +197,6 @@ static enum sand_rc next_op(struct step_run *run, uint32_t a)
     return begin_tail(run, a);
 }
 
-// ---- data-parallel collectives
-// ----------------------------------------------------------------------
-
-// Starts a collective of a stage on all its rings.
-static enum sand_rc collective_begin(struct step_run *run, struct run_collective *list,
-                                     uint32_t index)
-{
-    struct run_collective *c = &list[index];
-    const struct step_stage *stage = &run->problem->stages[c->stage];
-    const enum run_purpose purpose = list == run->gathers ? RUN_GATHER : RUN_REDUCE;
-    c->joined_at = run->now;
-    c->pending = stage->n_rings;
-    for (uint32_t i = 0; i < stage->n_rings; i++)
-        SAND_TRY(flow_put(run, run->problem->rings[stage->first_ring + i], c->bytes, c->latency_s,
-                          purpose, index));
-    return SAND_OK;
-}
-
-// An actor's part of a gradient reduction is ready; the last of the stage's actors starts it.
-static enum sand_rc join_reduce(struct step_run *run, uint32_t stage, uint32_t index)
-{
-    struct run_collective *c = &run->reduces[index];
-    if (++c->joined < run->problem->stages[stage].n_actors)
-        return SAND_OK;
-    return collective_begin(run, run->reduces, index);
-}
-
 // ---- after the last operation: gradients, optimizer, parameters
 // -------------------------------------
 
@@ -242,7 +213,7 @@ static enum sand_rc try_optimizer(struct step_run *run, uint32_t a)
         run->problem->stages[stage].optimizer_s * run->problem->actors[a].slowness +
         run->problem->header.overhead_s;
     actor->compute_s += tail_s;
-    return timer(run, tail_s, TIMER_TAIL, a);
+    return run_timer(run, tail_s, TIMER_TAIL, a);
 }
 
 static enum sand_rc begin_tail(struct step_run *run, uint32_t a)
@@ -251,9 +222,10 @@ static enum sand_rc begin_tail(struct step_run *run, uint32_t a)
     const uint32_t stage = run->problem->actors[a].stage;
     const struct run_stage *st = &run->stages[stage];
     run->actors[a].state = RUN_WAIT_REDUCE;
+    SAND_TRY(pay_reduction(run, a));
     if (!h->overlap_reduce)
         for (uint32_t i = 0; i < st->n_reduces; i++)
-            SAND_TRY(join_reduce(run, stage, st->first_collective + i));
+            SAND_TRY(join(run, RUN_REDUCE, st->first_collective + i));
     return try_optimizer(run, a);
 }
 
@@ -279,9 +251,11 @@ static enum sand_rc tail_done(struct step_run *run, uint32_t a)
         return SAND_OK;
     st->last_joined = run->now;
     for (uint32_t i = 0; i < st->n_gathers; i++)
-        SAND_TRY(collective_begin(run, run->gathers, st->first_collective + i));
+        SAND_TRY(collective_begin(run, RUN_GATHER, st->first_collective + i));
     return SAND_OK;
 }
+
+static enum sand_rc end_piece(struct step_run *run, uint32_t a);
 
 static enum sand_rc wake_stage(struct step_run *run, uint32_t stage, enum run_state state)
 {
@@ -292,6 +266,9 @@ static enum sand_rc wake_stage(struct step_run *run, uint32_t stage, enum run_st
             SAND_TRY(try_optimizer(run, a));
         } else if (state == RUN_WAIT_GATHER) {
             SAND_TRY(try_piece(run, a));
+        } else if (state == RUN_WAIT_EXPOSED) {
+            book_wait(run, a, 0, &run->actors[a].dp_s);
+            SAND_TRY(end_piece(run, a));
         } else {
             book_wait(run, a, run->stages[stage].last_joined, &run->actors[a].dp_s);
             SAND_TRY(finish_actor(run, a));
@@ -300,17 +277,17 @@ static enum sand_rc wake_stage(struct step_run *run, uint32_t stage, enum run_st
     return SAND_OK;
 }
 
-static enum sand_rc collective_done(struct step_run *run, struct run_collective *list,
-                                    uint32_t index)
+static enum sand_rc collective_done(struct step_run *run, enum run_purpose purpose, uint32_t index)
 {
-    struct run_collective *c = &list[index];
+    struct run_collective *c = &run_list(run, purpose)[index];
     struct run_stage *st = &run->stages[c->stage];
     c->done = 1;
-    if (list == run->gathers) {
-        if (run->problem->header.overlap_gather)
-            return wake_stage(run, c->stage, RUN_WAIT_GATHER);
+    if (purpose == RUN_LATE_REDUCE)
+        return wake_stage(run, c->stage, RUN_WAIT_EXPOSED);
+    if (purpose == RUN_GATHER && !run->problem->header.overlap_gather)
         return --st->gathers_left == 0 ? wake_stage(run, c->stage, RUN_WAIT_LAST_GATHER) : SAND_OK;
-    }
+    if (purpose != RUN_REDUCE)
+        return wake_stage(run, c->stage, RUN_WAIT_GATHER);
     if (c->joined_at > st->last_joined)
         st->last_joined = c->joined_at;
     return --st->reduces_left == 0 ? wake_stage(run, c->stage, RUN_WAIT_REDUCE) : SAND_OK;
@@ -326,8 +303,8 @@ static enum sand_rc send_rails(struct step_run *run, uint32_t input, uint32_t ba
     const struct step_actor *from = &run->problem->actors[in->from];
     in->pending = from->n_sends[backward];
     for (uint32_t i = 0; i < from->n_sends[backward]; i++)
-        SAND_TRY(flow_put(run, run->problem->sends[from->first_send[backward] + i], h->send_B,
-                          h->send_latency_s, RUN_SEND, input));
+        SAND_TRY(run_flow_put(run, run->problem->sends[from->first_send[backward] + i], h->send_B,
+                              h->send_latency_s, RUN_SEND, input));
     return SAND_OK;
 }
 
@@ -365,79 +342,99 @@ static enum sand_rc input_arrived(struct step_run *run, uint32_t input)
     return SAND_OK;
 }
 
-// Compute and exposed tensor-parallel traffic of a piece are over.
-static enum sand_rc piece_done(struct step_run *run, uint32_t a)
+// Everything of a piece that the actor waits for is over.
+static enum sand_rc end_piece(struct step_run *run, uint32_t a)
 {
-    const uint32_t stage = run->problem->actors[a].stage;
     struct run_actor *actor = &run->actors[a];
     const struct sand_stage_op *op = current_op(run, a);
-    actor->tp_s += seconds(run->now - actor->tp_begun);
-    const struct step_header *h = &run->problem->header;
-    if (op->backward && h->overlap_reduce && op->micro_batch + 1 == h->micro_batches)
-        SAND_TRY(join_reduce(run, stage, collective_index(run, stage, op->chunk, actor->piece)));
+    if (needs_reduce(run, op))
+        actor->owed = collective_index(run, a, actor->pc, actor->piece);
+    if (!run->problem->header.sharded)
+        SAND_TRY(pay_reduction(run, a));
+    actor->state = RUN_WORKING;
     actor->ready = run->now;
-    if (++actor->piece < pieces_of(run, stage, op))
+    if (++actor->piece < pieces_of(run, run->problem->actors[a].stage, op))
         return try_piece(run, a);
     SAND_TRY(send_output(run, a, op));
     actor->pc++;
     return next_op(run, a);
 }
 
+// Compute and exposed tensor- and context-parallel traffic of a piece are over.
+static enum sand_rc piece_done(struct step_run *run, uint32_t a)
+{
+    struct run_actor *actor = &run->actors[a];
+    actor->tp_s += run_seconds(run->now - actor->tp_begun);
+    actor->ready = run->now;
+    if (!needs_reduce(run, current_op(run, a)))
+        return end_piece(run, a);
+    const uint32_t index = collective_index(run, a, actor->pc, actor->piece);
+    if (run_list(run, RUN_LATE_REDUCE)[index].done)
+        return end_piece(run, a);
+    actor->state = RUN_WAIT_EXPOSED;
+    return join(run, RUN_LATE_REDUCE, index);
+}
+
+// The exposed part of the ring of keys and values follows that of tensor parallelism.
+static enum sand_rc tp_done(struct step_run *run, uint32_t a)
+{
+    const struct step_actor *what = &run->problem->actors[a];
+    const struct sand_stage_op *op = current_op(run, a);
+    const struct step_chunk *chunk = chunk_of(run, what->stage, op->chunk);
+    const uint32_t pieces = pieces_of(run, what->stage, op);
+    if (what->n_cp == 0 || chunk->cp_B[op->backward] <= 0)
+        return piece_done(run, a);
+    run->actors[a].pending = what->n_cp;
+    for (uint32_t i = 0; i < what->n_cp; i++)
+        SAND_TRY(run_flow_put(run, run->problem->sends[what->first_cp + i],
+                              chunk->cp_B[op->backward] / pieces,
+                              chunk->cp_latency_s[op->backward] / pieces, RUN_CP, a));
+    return SAND_OK;
+}
+
 // Compute is over: the exposed part of the tensor-parallel collectives follows.
 static enum sand_rc work_done(struct step_run *run, uint32_t a)
 {
     const struct step_actor *what = &run->problem->actors[a];
-    struct run_actor *actor = &run->actors[a];
     const struct sand_stage_op *op = current_op(run, a);
     const struct step_chunk *chunk = chunk_of(run, what->stage, op->chunk);
     const uint32_t pieces = pieces_of(run, what->stage, op);
-    actor->tp_begun = run->now;
+    run->actors[a].tp_begun = run->now;
     if (what->tp_flow == SAND_NONE || chunk->tp_B[op->backward] <= 0)
-        return piece_done(run, a);
-    return flow_put(run, what->tp_flow, chunk->tp_B[op->backward] / pieces,
-                    chunk->tp_latency_s[op->backward] / pieces, RUN_TP, a);
+        return tp_done(run, a);
+    return run_flow_put(run, what->tp_flow, chunk->tp_B[op->backward] / pieces,
+                        chunk->tp_latency_s[op->backward] / pieces, RUN_TP, a);
 }
 
 // ---- dispatch
 // ---------------------------------------------------------------------------------------
 
-// A flow's message is through: nothing may be faster than its links allow.
+// A flow's message is through: what follows depends on what it was.
 static enum sand_rc flow_done(struct step_run *run, uint32_t f)
 {
-    struct run_flow *flow = &run->flows[f];
-    const uint32_t slot = flow->head;
-    const struct run_message message = run->messages[slot];
-    const double took_s = seconds(run->now - flow->begun);
-    const double bound_s = message.bytes / run->problem->flows[f].upper_Bps;
-    if (took_s < bound_s * (1 - 1e-9) - 2.0 / STEP_TICKS_PER_S - STEP_CLOCK_GRAIN_S)
-        return sand_fail(run->diag, SAND_ERR_INTERNAL,
-                         "step: a flow took %.9g s, its links allow no less than %.9g s", took_s,
-                         bound_s);
-    step_activity_end(&run->activity, f);
-    flow->head = message.next;
-    flow->busy = 0;
-    run->messages[slot].next = run->free_message;
-    run->free_message = slot;
-    if (flow->head != SAND_NONE)
-        SAND_TRY(flow_begin(run, f));
+    struct run_message message;
+    SAND_TRY(run_flow_end(run, f, &message));
     if (message.purpose == RUN_TP)
-        return piece_done(run, message.subject);
+        return tp_done(run, message.subject);
+    if (message.purpose == RUN_CP)
+        return --run->actors[message.subject].pending == 0 ? piece_done(run, message.subject)
+                                                           : SAND_OK;
     if (message.purpose == RUN_SEND)
         return input_arrived(run, message.subject);
-    struct run_collective *list = message.purpose == RUN_GATHER ? run->gathers : run->reduces;
-    return --list[message.subject].pending == 0 ? collective_done(run, list, message.subject)
-                                                : SAND_OK;
+    return --run_list(run, message.purpose)[message.subject].pending == 0
+               ? collective_done(run, message.purpose, message.subject)
+               : SAND_OK;
 }
 
 static enum sand_rc handle(struct step_run *run, const struct sand_agenda_entry *entry)
 {
     run->n_events++;
     const uint32_t subject = (uint32_t)entry->subject;
-    switch ((enum timer_kind)entry->kind) {
+    switch ((enum run_timer_kind)entry->kind) {
     case TIMER_WORK:
         return work_done(run, subject);
     case TIMER_LATENCY:
-        return flow_bytes(run, subject);
+        return run_flow_bytes(run, subject);
     case TIMER_DELAY:
         return flow_done(run, subject);
     case TIMER_TAIL:
@@ -470,14 +467,14 @@ static enum sand_rc advance(struct step_run *run)
     const struct sand_agenda_entry *next = sand_agenda_peek(&run->agenda);
     double wait_s = INFINITY;
     if (next != NULL)
-        wait_s = fmax(0, seconds(next->date) - sand_bridge_now_s(run->bridge));
+        wait_s = fmax(0, run_seconds(next->date) - sand_bridge_now_s(run->bridge));
     uint32_t n = 0;
     SAND_TRY(sand_bridge_wait(run->bridge, wait_s, run->ends, &n));
     if (n == 0 && next != NULL) {
         run->now = next->date;
         return SAND_OK;
     }
-    const int64_t clock = ticks(sand_bridge_now_s(run->bridge));
+    const int64_t clock = run_ticks(sand_bridge_now_s(run->bridge));
     run->now = next != NULL && clock > next->date ? next->date
                : clock > run->now                 ? clock
                                                   : run->now;
@@ -491,9 +488,13 @@ static enum sand_rc pump(struct sand_bridge *bridge, void *argument)
 {
     struct step_run *run = argument;
     run->bridge = bridge;
-    if (run->problem->header.overlap_gather)
+    const struct step_header *h = &run->problem->header;
+    if (h->overlap_gather && !h->sharded)
         for (uint32_t i = 0; i < run->n_collectives; i++)
-            SAND_TRY(collective_begin(run, run->gathers, i));
+            if (!run_list(run, RUN_GATHER)[i].done)
+                SAND_TRY(collective_begin(run, RUN_GATHER, i));
+    for (uint32_t a = 0; h->sharded && a < run->problem->n_actors; a++)
+        SAND_TRY(join(run, RUN_GATHER, collective_index(run, a, 0, 0)));
     for (uint32_t a = 0; a < run->problem->n_actors; a++)
         SAND_TRY(next_op(run, a));
     while (run->n_done < run->problem->n_actors) {

@@ -20,6 +20,7 @@ enum run_state {
     RUN_WORKING,
     RUN_WAIT_INPUT,
     RUN_WAIT_GATHER,
+    RUN_WAIT_EXPOSED, // for the part of a gradient reduction that compute does not hide
     RUN_WAIT_REDUCE,
     RUN_OPTIMIZER,
     RUN_WAIT_LAST_GATHER,
@@ -29,12 +30,26 @@ enum run_state {
 struct run_actor {
     enum run_state state;
     uint32_t pc, piece; // operation, and piece of it
+    uint32_t pending;   // rails of its context-parallel hop under way
+    uint32_t owed;      // reduction that sets out once the next weights are on their way; SAND_NONE
     int64_t ready;      // since when it stands still
     int64_t tp_begun, end;
     double compute_s, recompute_s, tp_s, pp_s, dp_s, bubble_s;
 };
 
-enum run_purpose { RUN_TP, RUN_SEND, RUN_REDUCE, RUN_GATHER };
+// The collectives of a step, in two parts each: one that runs beside compute, and the late one that
+// compute waits for. Weights are gathered, gradients reduced.
+enum run_purpose {
+    RUN_TP,
+    RUN_CP,
+    RUN_SEND,
+    RUN_GATHER,
+    RUN_LATE_GATHER,
+    RUN_REDUCE,
+    RUN_LATE_REDUCE,
+    RUN_PURPOSES
+};
+enum { RUN_LISTS = RUN_PURPOSES - RUN_GATHER };
 
 struct run_message {
     double bytes, latency_s;
@@ -83,8 +98,9 @@ struct step_run {
     uint32_t n_messages, free_message;
     struct run_input *inputs;
     struct run_stage *stages;
-    struct run_collective *reduces, *gathers;
-    uint32_t *first_piece; // per chunk: its first collective within the stage
+    struct run_collective *lists[RUN_LISTS]; // by purpose; see run_list
+    uint32_t *first_piece; // per chunk, when sharded per operation of a stage: its first collective
+                           // within the stage
     uint32_t n_collectives;
     uint32_t *flow_of_handle;
     struct sand_flow_end *ends;
@@ -92,6 +108,27 @@ struct step_run {
     uint32_t n_live, n_done;
     uint64_t n_events;
 };
+
+static inline struct run_collective *run_list(const struct step_run *run, enum run_purpose purpose)
+{
+    return run->lists[purpose - RUN_GATHER];
+}
+
+enum run_timer_kind { TIMER_WORK, TIMER_LATENCY, TIMER_DELAY, TIMER_TAIL };
+
+double run_seconds(int64_t ticks);
+int64_t run_ticks(double s);
+
+// Something happens to `subject` (an actor, or a flow) after a delay.
+enum sand_rc run_timer(struct step_run *run, double delay_s, enum run_timer_kind kind,
+                       uint64_t subject);
+
+// Queues a message on a flow; its latency over, its bytes set out (run_flow_bytes); when they are
+// through, run_flow_end hands the message out and begins the next.
+enum sand_rc run_flow_put(struct step_run *run, uint32_t f, double bytes, double latency_s,
+                          enum run_purpose purpose, uint32_t subject);
+enum sand_rc run_flow_bytes(struct step_run *run, uint32_t f);
+enum sand_rc run_flow_end(struct step_run *run, uint32_t f, struct run_message *message);
 
 // Plays the step to its end on a new engine. Needs step_run_open (solve.c) first.
 enum sand_rc step_run_pump(struct step_run *run, struct sand_diag *diag);

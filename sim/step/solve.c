@@ -8,6 +8,7 @@
 #include "run.h"
 #include "step.h"
 #include "stepproblem.h"
+#include "train.h"
 
 static void *zeroed(size_t n, size_t size, enum sand_rc *rc)
 {
@@ -17,40 +18,95 @@ static void *zeroed(size_t n, size_t size, enum sand_rc *rc)
     return block;
 }
 
-// Lists every stage's collectives in the order they become ready: gathers by chunk forwards,
-// reductions by chunk of the same numbering (the backward reaches the last chunk first).
+// Cuts a collective into the part that runs beside compute and the late part. What has neither
+// bytes nor latency is done before it starts.
+static void list_part(struct step_run *run, enum run_purpose purpose, uint32_t index,
+                      uint32_t stage, double bytes, double latency_s, double late)
+{
+    const double share[2] = {1 - late, late};
+    for (uint32_t part = 0; part < 2; part++)
+        run_list(run, (enum run_purpose)(purpose + part))[index] =
+            (struct run_collective){.stage = stage,
+                                    .bytes = share[part] * bytes,
+                                    .latency_s = share[part] * latency_s,
+                                    .done = !(share[part] * (bytes + latency_s) > 0)};
+}
+
+// Both collectives of one piece; an operation that has none gets them done.
+static void list_piece(struct step_run *run, uint32_t index, uint32_t stage,
+                       const struct step_chunk *chunk, int gathers, int reduces)
+{
+    const struct step_header *h = &run->problem->header;
+    const double late_gather = h->overlap_gather ? h->exposed_gather : 0;
+    const double late_reduce = h->overlap_reduce ? h->exposed_reduce : 0;
+    list_part(run, RUN_GATHER, index, stage, gathers ? chunk->gather_B : 0,
+              gathers ? chunk->gather_latency_s : 0, late_gather);
+    list_part(run, RUN_REDUCE, index, stage, reduces ? chunk->reduce_B : 0,
+              reduces ? chunk->reduce_latency_s : 0, late_reduce);
+}
+
+// Collectives per row of a stage: its chunks, or its operations when sharded.
+static const struct step_chunk *row_of(const struct step_run *run, uint32_t stage, size_t row,
+                                       int *gathers, int *reduces)
+{
+    const struct step_header *h = &run->problem->header;
+    const struct step_chunk *chunks = &run->problem->chunks[stage * h->chunks];
+    *gathers = *reduces = 1;
+    if (!h->sharded)
+        return &chunks[row];
+    const struct sand_stage_op *op = &run->problem->ops[stage * run->ops_per_stage + row];
+    *gathers = !op->backward || h->gather_backward;
+    *reduces = op->backward;
+    return &chunks[op->chunk];
+}
+
+static size_t rows_per_stage(const struct step_run *run)
+{
+    const struct step_header *h = &run->problem->header;
+    return h->sharded ? run->ops_per_stage : h->chunks;
+}
+
+// Lists every stage's collectives in the order they become ready: when sharded by operation, else
+// by chunk, whose reductions share its numbering (the backward reaches the last chunk first).
+static void fill_stage(struct step_run *run, uint32_t s, uint32_t *n)
+{
+    const struct sand_step_problem *p = run->problem;
+    struct run_stage *stage = &run->stages[s];
+    const size_t rows = rows_per_stage(run);
+    stage->first_collective = *n;
+    for (size_t row = 0; row < rows; row++) {
+        int gathers, reduces;
+        const struct step_chunk *chunk = row_of(run, s, row, &gathers, &reduces);
+        run->first_piece[s * rows + row] = *n - stage->first_collective;
+        for (uint32_t piece = 0; piece < chunk->pieces; piece++, ++*n) {
+            list_piece(run, *n, s, chunk, gathers, reduces);
+            stage->reduces_left += !run_list(run, RUN_REDUCE)[*n].done;
+        }
+    }
+    const int parallel = p->stages[s].n_rings > 0;
+    stage->n_reduces = parallel ? *n - stage->first_collective : 0;
+    stage->n_gathers = parallel && p->header.gathers ? stage->n_reduces : 0;
+    stage->reduces_left = parallel ? stage->reduces_left : 0;
+    stage->gathers_left = stage->n_gathers;
+}
+
 static enum sand_rc list_collectives(struct step_run *run)
 {
     const struct sand_step_problem *p = run->problem;
+    const size_t rows = rows_per_stage(run);
     enum sand_rc rc = SAND_OK;
-    run->first_piece = zeroed(p->n_chunks, sizeof *run->first_piece, &rc);
-    for (size_t i = 0; i < p->n_chunks; i++)
-        run->n_collectives += p->chunks[i].pieces;
-    run->reduces = zeroed(run->n_collectives, sizeof *run->reduces, &rc);
-    run->gathers = zeroed(run->n_collectives, sizeof *run->gathers, &rc);
-    if (rc != SAND_OK)
-        return rc;
-    uint32_t n = 0;
-    for (uint32_t s = 0; s < p->header.pp; s++) {
-        struct run_stage *stage = &run->stages[s];
-        stage->first_collective = n;
-        for (uint32_t c = 0; c < p->header.chunks; c++) {
-            const struct step_chunk *chunk = &p->chunks[s * p->header.chunks + c];
-            run->first_piece[s * p->header.chunks + c] = n - stage->first_collective;
-            for (uint32_t piece = 0; piece < chunk->pieces; piece++, n++) {
-                run->reduces[n] = (struct run_collective){
-                    .stage = s, .bytes = chunk->reduce_B, .latency_s = chunk->reduce_latency_s};
-                run->gathers[n] = (struct run_collective){
-                    .stage = s, .bytes = chunk->gather_B, .latency_s = chunk->gather_latency_s};
-            }
+    run->first_piece = zeroed(p->header.pp * rows, sizeof *run->first_piece, &rc);
+    for (uint32_t s = 0; s < p->header.pp; s++)
+        for (size_t row = 0; row < rows; row++) {
+            int gathers, reduces;
+            run->n_collectives += row_of(run, s, row, &gathers, &reduces)->pieces;
         }
-        const int parallel = p->stages[s].n_rings > 0;
-        stage->n_reduces = parallel ? n - stage->first_collective : 0;
-        stage->n_gathers = parallel && p->header.gathers ? stage->n_reduces : 0;
-        stage->reduces_left = stage->n_reduces;
-        stage->gathers_left = stage->n_gathers;
-    }
-    return SAND_OK;
+    for (int i = 0; i < RUN_LISTS; i++)
+        run->lists[i] = zeroed(run->n_collectives, sizeof **run->lists, &rc);
+    uint32_t n = 0;
+    for (uint32_t s = 0; rc == SAND_OK && s < p->header.pp; s++)
+        fill_stage(run, s, &n);
+    return rc;
 }
 
 static void run_close(struct step_run *run)
@@ -60,8 +116,8 @@ static void run_close(struct step_run *run)
     sand_free(run->messages);
     sand_free(run->inputs);
     sand_free(run->stages);
-    sand_free(run->reduces);
-    sand_free(run->gathers);
+    for (int i = 0; i < RUN_LISTS; i++)
+        sand_free(run->lists[i]);
     sand_free(run->first_piece);
     sand_free(run->flow_of_handle);
     sand_free(run->ends);
@@ -87,6 +143,8 @@ static enum sand_rc run_open(struct step_run *run, const struct sand_step_proble
         rc = list_collectives(run);
     for (size_t f = 0; rc == SAND_OK && f < p->n_flows; f++)
         run->flows[f].head = run->flows[f].tail = SAND_NONE;
+    for (size_t a = 0; rc == SAND_OK && a < p->n_actors; a++)
+        run->actors[a].owed = SAND_NONE;
     return rc;
 }
 

@@ -14,8 +14,9 @@
 // One tensor-parallel group (a stage of a replica), or a class of equal ones.
 struct step_actor {
     uint32_t stage;
-    uint32_t tp_flow;       // SAND_NONE: no tensor-parallel traffic
-    uint32_t first_send[2]; // into sends: the rails' flows towards the next and previous stage
+    uint32_t tp_flow;        // SAND_NONE: no tensor-parallel traffic
+    uint32_t first_cp, n_cp; // into sends: the rails' flows to the next context rank
+    uint32_t first_send[2];  // into sends: the rails' flows towards the next and previous stage
     uint32_t n_sends[2];
     uint32_t peer[2]; // actor that receives them; SAND_NONE
     double slowness;  // 1 / speed of its slowest GPU
@@ -34,6 +35,7 @@ struct step_chunk {
     double forward_s, backward_s; // compute; recomputation is in the backward
     double recompute_s;
     double tp_B[2], tp_latency_s[2]; // exposed tensor-parallel traffic forward, backward
+    double cp_B[2], cp_latency_s[2]; // exposed context-parallel traffic of a hop
     double reduce_B, gather_B;       // data-parallel bytes of a hop
     double reduce_latency_s, gather_latency_s;
     uint32_t pieces; // of the overlapped collectives
@@ -51,6 +53,9 @@ struct step_stage {
 struct step_header {
     uint32_t pp, chunks, micro_batches; // stages, model chunks per stage, micro-batches
     uint32_t overlap_reduce, overlap_gather, gathers;
+    uint32_t sharded;         // every micro-batch gathers weights and reduces gradients
+    uint32_t gather_backward; // and gathers them again backwards
+    double exposed_reduce, exposed_gather; // share of the overlapped traffic that holds compute up
     double send_B, send_latency_s;
     double overhead_s;
     double tokens, model_flops, hardware_flops, peak_flops;

@@ -13,14 +13,29 @@ uint32_t step_flow_tp(const struct step_traffic *traffic, uint32_t actor)
     return actor;
 }
 
+uint32_t step_flow_cp(const struct step_traffic *traffic, uint32_t actor)
+{
+    return traffic->n_actors + actor * traffic->rails_simulated;
+}
+
 uint32_t step_flow_send(const struct step_traffic *traffic, uint32_t actor, uint32_t previous)
 {
-    return traffic->n_actors + (actor * 2 + previous) * traffic->rails_simulated;
+    return traffic->n_actors +
+           (traffic->n_actors + actor * 2 + previous) * traffic->rails_simulated;
 }
 
 uint32_t step_flow_ring(const struct step_traffic *traffic, uint32_t stage)
 {
-    return traffic->n_actors + (traffic->n_actors * 2 + stage) * traffic->rails_simulated;
+    return traffic->n_actors + (traffic->n_actors * 3 + stage) * traffic->rails_simulated;
+}
+
+uint32_t step_actor_rank(const struct sand_split *split, uint32_t actor)
+{
+    const uint32_t s = actor % split->pp, copy = actor / split->pp;
+    const uint32_t c = copy % split->cp, d = copy / split->cp;
+    const uint32_t outer =
+        split->order == SAND_RANKS_TP_CP_DP_PP ? s * split->dp + d : d * split->pp + s;
+    return (outer * split->cp + c) * split->tp;
 }
 
 static int is_private(uint32_t link_class)
@@ -79,7 +94,7 @@ struct place {
 static struct place place_of(const struct step_traffic *traffic, uint32_t actor, uint32_t rail)
 {
     const struct sand_step_question *q = traffic->question;
-    const uint32_t rank = actor * q->job->split.tp + rail;
+    const uint32_t rank = step_actor_rank(&q->job->split, actor) + rail;
     const uint32_t per_node = q->fabric->gpus_per_node;
     return (struct place){q->nodes[rank / per_node], rank % per_node};
 }
@@ -134,6 +149,23 @@ static enum sand_rc add_tp(struct step_traffic *traffic, uint32_t actor)
     return SAND_OK;
 }
 
+// Keys and values to the next context rank of the same replica.
+static enum sand_rc add_cp(struct step_traffic *traffic, uint32_t actor)
+{
+    const uint32_t cp = traffic->question->job->split.cp, pp = traffic->pp;
+    const uint32_t copy = actor / pp;
+    const uint32_t next = copy - copy % cp + (copy % cp + 1) % cp;
+    const uint32_t peer = cp > 1 ? next * pp + actor % pp : SAND_NONE;
+    for (uint32_t t = 0; t < traffic->rails_simulated; t++) {
+        begin_flow(traffic, step_flow_cp(traffic, actor) + t, STEP_FLOW_CP, actor % pp, actor,
+                   peer);
+        if (peer != SAND_NONE)
+            SAND_TRY(add_edge(traffic, step_flow_cp(traffic, actor) + t,
+                              place_of(traffic, actor, t), place_of(traffic, peer, t)));
+    }
+    return SAND_OK;
+}
+
 // Neighbour in the pipeline; SAND_NONE where nothing is sent (no wrap without virtual stages).
 static uint32_t neighbour(const struct step_traffic *traffic, uint32_t actor, uint32_t previous)
 {
@@ -178,6 +210,16 @@ static uint32_t ring_channels(const struct step_traffic *traffic)
     return run;
 }
 
+// Nodes that the first stage's ring comes through; 0: it stays in one.
+static uint32_t ring_nodes(const struct step_traffic *traffic)
+{
+    uint32_t changes = 0;
+    for (uint32_t d = 0; d < traffic->dp; d++)
+        changes += place_of(traffic, d * traffic->pp, 0).node !=
+                   place_of(traffic, (d + 1) % traffic->dp * traffic->pp, 0).node;
+    return changes;
+}
+
 // A ring over the replicas of one stage and rail. Members that share a node are visited in rotated
 // order, one rotation a channel, so that every NIC of theirs carries its part.
 static enum sand_rc add_ring(struct step_traffic *traffic, uint32_t stage, uint32_t rail)
@@ -200,6 +242,8 @@ static enum sand_rc add_all_edges(struct step_traffic *traffic)
 {
     for (uint32_t a = 0; a < traffic->n_actors; a++)
         SAND_TRY(add_tp(traffic, a));
+    for (uint32_t a = 0; a < traffic->n_actors; a++)
+        SAND_TRY(add_cp(traffic, a));
     for (uint32_t a = 0; a < traffic->n_actors; a++)
         for (uint32_t previous = 0; previous < 2; previous++)
             SAND_TRY(add_sends(traffic, a, previous));
@@ -324,15 +368,17 @@ enum sand_rc step_traffic_build(const struct sand_step_question *question, const
                                 struct sand_diag *diag)
 {
     const struct sand_split *split = &question->job->split;
-    *traffic = (struct step_traffic){.question = question, .pp = split->pp, .dp = split->dp};
-    traffic->n_actors = split->pp * split->dp;
+    *traffic =
+        (struct step_traffic){.question = question, .pp = split->pp, .dp = split->dp * split->cp};
+    traffic->n_actors = traffic->pp * traffic->dp;
     traffic->rails = 1;
     if (rails_are_equal(traffic))
         traffic->rails = split->tp;
     traffic->rails_simulated = split->tp / traffic->rails;
     traffic->channels = ring_channels(traffic);
+    traffic->ring_nodes = ring_nodes(traffic);
     traffic->n_flows =
-        traffic->n_actors + (2 * traffic->n_actors + traffic->pp) * traffic->rails_simulated;
+        traffic->n_actors + (3 * traffic->n_actors + traffic->pp) * traffic->rails_simulated;
     traffic->flows = sand_calloc(traffic->n_flows, sizeof *traffic->flows);
     enum sand_rc rc = traffic->flows == NULL ? SAND_ERR_NOMEM : add_all_edges(traffic);
     if (rc == SAND_OK)

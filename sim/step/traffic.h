@@ -33,7 +33,13 @@ struct step_link {
     double capacity_Bps; // usable, health included
 };
 
-enum step_flow_kind { STEP_FLOW_TP, STEP_FLOW_NEXT, STEP_FLOW_PREVIOUS, STEP_FLOW_RING };
+enum step_flow_kind {
+    STEP_FLOW_TP,
+    STEP_FLOW_CP,
+    STEP_FLOW_NEXT,
+    STEP_FLOW_PREVIOUS,
+    STEP_FLOW_RING
+};
 
 struct step_traffic_flow {
     uint32_t kind, stage;
@@ -44,10 +50,13 @@ struct step_traffic_flow {
 
 struct step_traffic {
     const struct sand_step_question *question;
-    uint32_t n_actors, pp, dp; // actor a = d * pp + s
-    uint32_t rails;            // rails standing behind each simulated one (1 = none folded)
-    uint32_t rails_simulated;  // flows per send and per stage's rings
-    uint32_t channels;         // rotations of a ring that enters and leaves nodes by different NICs
+    uint32_t n_actors, pp, dp; // actor a = d * pp + s, where d = replica * cp + context rank: all
+                               // dp * cp copies of a stage reduce its gradients together
+    uint32_t ring_nodes;      // nodes that a ring of replicas visits one after another; 0: it stays
+                              // in one
+    uint32_t rails;           // rails standing behind each simulated one (1 = none folded)
+    uint32_t rails_simulated; // flows per context-parallel hop, per send and per stage's rings
+    uint32_t channels;        // rotations of a ring that enters and leaves nodes by different NICs
     struct step_traffic_flow *flows;
     uint32_t n_flows;
     struct step_edge *edges;
@@ -63,11 +72,15 @@ enum sand_rc step_traffic_build(const struct sand_step_question *question, const
                                 struct sand_diag *diag);
 void step_traffic_free(struct step_traffic *traffic);
 
-// Index of the first flow of a kind: TP flow of actor a; sends of actor a towards next/previous
-// (rails_simulated of them); rings of stage s (rails_simulated of them).
+// Index of the first flow of a kind: TP flow of actor a; its hop to the next context rank, and
+// sends of actor a towards next/previous (rails_simulated of each); rings of stage s (as many).
 uint32_t step_flow_tp(const struct step_traffic *traffic, uint32_t actor);
+uint32_t step_flow_cp(const struct step_traffic *traffic, uint32_t actor);
 uint32_t step_flow_send(const struct step_traffic *traffic, uint32_t actor, uint32_t previous);
 uint32_t step_flow_ring(const struct step_traffic *traffic, uint32_t stage);
+
+// Number of an actor's first GPU in rank order.
+uint32_t step_actor_rank(const struct sand_split *split, uint32_t actor);
 
 static inline uint32_t step_edge_weight(const struct step_edge *edge, uint32_t i)
 {

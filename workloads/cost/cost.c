@@ -18,7 +18,7 @@ static struct shard shard_of(const struct sand_transformer *model, const struct 
 {
     const double tp = split->tp, d = model->head_dim;
     struct shard shard = {
-        .tokens = (double)split->micro_batch * split->sequence,
+        .tokens = (double)split->micro_batch * split->sequence / split->cp,
         .hidden = model->hidden,
         .q = model->n_heads * d / tp,
         .qkv = (model->n_heads + 2.0 * model->n_kv_heads) * d / tp,
@@ -33,7 +33,16 @@ static struct shard shard_of(const struct sand_transformer *model, const struct 
 
 static double gemm_rate(const struct sand_gpu_type *gpu, enum sand_precision precision)
 {
-    return precision == SAND_FP8 ? gpu->gemm_fp8_flops : gpu->gemm_bf16_flops;
+    switch (precision) {
+    case SAND_FP8:
+        return gpu->gemm_fp8_flops;
+    case SAND_NVFP4:
+        return gpu->gemm_fp4_flops;
+    case SAND_FP16:
+    case SAND_BF16:
+        break;
+    }
+    return gpu->gemm_bf16_flops;
 }
 
 static double stream_s(const struct sand_cost *cost, double bytes)
@@ -59,7 +68,7 @@ double sand_cost_gemm_s(const struct sand_cost *cost, enum sand_precision precis
                         double n, double k)
 {
     const struct sand_kernel_costs *kernels = cost->kernels;
-    const double operand_B = precision == SAND_FP8 ? 1.0 : 2.0;
+    const double operand_B = precision == SAND_NVFP4 ? 0.5 : precision == SAND_FP8 ? 1.0 : 2.0;
     double compute_s = 2.0 * m * n * k / gemm_rate(cost->gpu, precision);
     compute_s *= 1.0 + kernels->gemm_quantisation * (ceil_ratio(cost->gpu, m, n) - 1.0);
     if (misaligned(n, k))
@@ -125,10 +134,15 @@ static double qkv_traffic_s(const struct sand_cost *cost, const struct shard *sh
     return stream_s(cost, shard->tokens * cost->kernels->qkv_B * shard->qkv);
 }
 
+static int is_narrow(enum sand_precision precision)
+{
+    return precision == SAND_FP8 || precision == SAND_NVFP4;
+}
+
 static double cast_s(const struct sand_cost *cost, const struct shard *shard,
                      enum sand_precision precision)
 {
-    if (precision != SAND_FP8)
+    if (!is_narrow(precision))
         return 0.0;
     const double inputs = 2.0 * shard->hidden + shard->q + shard->ffn;
     return stream_s(cost, cost->kernels->cast_fp8_B * shard->tokens * inputs);
@@ -140,6 +154,8 @@ static double recompute_s(const struct sand_cost *cost, const struct shard *shar
 {
     if (split->recompute == SAND_RECOMPUTE_FULL)
         return forward_s;
+    if (split->recompute == SAND_RECOMPUTE_PARTIAL)
+        return split->recompute_share * forward_s;
     if (split->recompute == SAND_RECOMPUTE_NONE)
         return 0.0;
     const double core_s = split->attention == SAND_ATTENTION_UNFUSED ? attention_forward_s : 0.0;
@@ -164,11 +180,11 @@ void sand_cost_layer(const struct sand_cost *cost, const struct sand_transformer
 void sand_cost_head(const struct sand_cost *cost, const struct sand_transformer *model,
                     const struct sand_split *split, struct sand_layer_times *times)
 {
-    const double tokens = (double)split->micro_batch * split->sequence;
+    const double tokens = (double)split->micro_batch * split->sequence / split->cp;
     const double columns = (double)model->vocab / split->tp;
     // The output layer stays in 16 bit under fp8 recipes.
     const enum sand_precision precision =
-        split->precision == SAND_FP8 ? SAND_BF16 : split->precision;
+        is_narrow(split->precision) ? SAND_BF16 : split->precision;
     const double total_s = 3.0 * sand_cost_gemm_s(cost, precision, tokens, columns, model->hidden) +
                            stream_s(cost, cost->kernels->logit_B * tokens * columns);
     times->forward_s = total_s / 3.0;
@@ -188,6 +204,8 @@ double sand_cost_peak_flops(const struct sand_gpu_type *gpu, enum sand_precision
         return gpu->peak_fp16_flops;
     case SAND_FP8:
         return gpu->peak_fp8_flops;
+    case SAND_NVFP4:
+        return gpu->peak_fp4_flops;
     case SAND_BF16:
         break;
     }

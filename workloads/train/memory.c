@@ -51,11 +51,13 @@ static double saved_total(const struct saved *saved)
            saved->ffn_product;
 }
 
-static double saved_kept(const struct saved *saved, enum sand_recompute recompute)
+static double saved_kept(const struct saved *saved, const struct sand_split *split)
 {
-    switch (recompute) {
+    switch (split->recompute) {
     case SAND_RECOMPUTE_FULL:
         return saved->input;
+    case SAND_RECOMPUTE_PARTIAL:
+        return saved->input + (1 - split->recompute_share) * (saved_total(saved) - saved->input);
     case SAND_RECOMPUTE_SELECTIVE:
         return saved_total(saved) - saved->norm_outputs - saved->scores - saved->ffn_product;
     case SAND_RECOMPUTE_NONE:
@@ -66,20 +68,20 @@ static double saved_kept(const struct saved *saved, enum sand_recompute recomput
 
 static double micro_batch_tokens(const struct sand_split *split)
 {
-    return (double)split->micro_batch * split->sequence;
+    return (double)split->micro_batch * split->sequence / split->cp;
 }
 
 double sand_activation_layer_B(const struct sand_transformer *model, const struct sand_split *split)
 {
     const struct saved saved = saved_of(model, split);
-    return micro_batch_tokens(split) * saved_kept(&saved, split->recompute);
+    return micro_batch_tokens(split) * saved_kept(&saved, split);
 }
 
 // What the backward of one layer rebuilds before it can start.
 static double rebuilt_B(const struct sand_transformer *model, const struct sand_split *split)
 {
     const struct saved saved = saved_of(model, split);
-    return micro_batch_tokens(split) * (saved_total(&saved) - saved_kept(&saved, split->recompute));
+    return micro_batch_tokens(split) * (saved_total(&saved) - saved_kept(&saved, split));
 }
 
 // Output layer and loss of one micro-batch: the final norm's input and output, logits in 16 bit and
@@ -92,20 +94,34 @@ static double head_B(const struct sand_transformer *model, const struct sand_spl
     return micro_batch_tokens(split) * (norm + logits);
 }
 
+// Weights of two layers, the one at work and the one gathered ahead, while their owners hold
+// shards.
+static double gathered_B(const struct sand_transformer *model, const struct sand_split *split)
+{
+    if (split->sharding != SAND_SHARD_PARAMETERS)
+        return 0.0;
+    return 2.0 * WEIGHT_B * sand_model_layer_params(model) / split->tp;
+}
+
 static void stage_memory(const struct sand_transformer *model, const struct sand_split *split,
                          const struct sand_gpu_type *gpu, const struct sand_kernel_costs *kernels,
                          uint32_t stage, struct sand_memory *memory)
 {
     const double params = sand_split_gpu_params(model, split, stage);
-    const double shards = split->distributed_optimizer ? split->dp : 1.0;
+    const double replicas = (double)split->dp * split->cp;
+    const int sharded = split->distributed_optimizer || split->sharding != SAND_SHARD_OPTIMIZER;
+    const double shards = sharded ? replicas : 1.0;
+    const double gradient_shards = split->sharding != SAND_SHARD_OPTIMIZER ? replicas : 1.0;
+    const double weight_shards = split->sharding == SAND_SHARD_PARAMETERS ? replicas : 1.0;
     const double in_flight = (double)sand_schedule_in_flight(model, split, stage);
     *memory = (struct sand_memory){
-        .weights_B = WEIGHT_B * params,
-        .gradients_B = split->grad_B * params,
+        .weights_B = WEIGHT_B * params / weight_shards,
+        .gradients_B = split->grad_B * params / gradient_shards,
         .optimizer_B = OPTIMIZER_B * params / shards,
         .activations_B =
             in_flight * sand_activation_layer_B(model, split) + rebuilt_B(model, split),
-        .buffers_B = kernels->buffers_B + (stage + 1 == split->pp ? head_B(model, split) : 0.0),
+        .buffers_B = kernels->buffers_B + gathered_B(model, split) +
+                     (stage + 1 == split->pp ? head_B(model, split) : 0.0),
         .capacity_B = gpu->hbm_B,
         .stage = stage,
     };

@@ -82,6 +82,8 @@ double sand_recompute_flops(const struct sand_transformer *model, const struct s
     double per_layer = 0.0;
     if (split->recompute == SAND_RECOMPUTE_FULL)
         per_layer = layer_token_flops(model, split);
+    else if (split->recompute == SAND_RECOMPUTE_PARTIAL)
+        per_layer = split->recompute_share * layer_token_flops(model, split);
     else if (split->recompute == SAND_RECOMPUTE_SELECTIVE &&
              split->attention == SAND_ATTENTION_UNFUSED)
         per_layer = attention_token_flops(model, split);

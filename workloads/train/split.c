@@ -37,6 +37,7 @@ static size_t check_sizes(const struct sand_transformer *model, const struct san
         {"tp", split->tp},
         {"pp", split->pp},
         {"dp", split->dp},
+        {"cp", split->cp},
         {"virtual_stages", split->virtual_stages},
         {"micro_batch", split->micro_batch},
         {"global_batch", split->global_batch},
@@ -82,6 +83,13 @@ static size_t check_tensor(const struct sand_transformer *model, const struct sa
                       "is tp %u",
                       split->tp, widths[i].name, widths[i].value,
                       greatest_common_divisor(split->tp, widths[i].value));
+    }
+    if (split->sequence % split->cp != 0) {
+        n_bad++;
+        sand_diag_add(diag, SAND_ERROR, NULL, 0,
+                      "split: cp %u does not divide sequence %u; context parallelism splits the "
+                      "tokens over cp: change one of them",
+                      split->cp, split->sequence);
     }
     if (split->sequence_parallel && split->sequence % split->tp != 0) {
         n_bad++;
@@ -161,14 +169,14 @@ static size_t check_batch(const struct sand_split *split, struct sand_diag *diag
 static size_t check_gpus(const struct sand_split *split, uint32_t gpus, struct sand_diag *diag)
 {
     // Three 32-bit factors can exceed 64 bits; a double is exact for every count that could match.
-    const double needed = (double)split->tp * split->pp * split->dp;
+    const double needed = (double)split->tp * split->cp * split->pp * split->dp;
     if (gpus == 0 || needed == (double)gpus)
         return 0;
     sand_diag_add(
         diag, SAND_ERROR, NULL, 0,
-        "split: tp %u x pp %u x dp %u = %.0f GPUs, but the job has %u; the product must be "
-        "equal",
-        split->tp, split->pp, split->dp, needed, gpus);
+        "split: tp %u x cp %u x pp %u x dp %u = %.0f GPUs, but the job has %u; the product must "
+        "be equal",
+        split->tp, split->cp, split->pp, split->dp, needed, gpus);
     return 1;
 }
 

@@ -87,6 +87,7 @@ static inline void small_set_job(struct small *s)
                                     .model = &s->model,
                                     .software = &s->software};
     s->job.split = (struct sand_split){.tp = 8,
+                                       .cp = 1,
                                        .pp = 1,
                                        .dp = 2,
                                        .virtual_stages = 1,

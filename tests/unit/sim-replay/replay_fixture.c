@@ -121,6 +121,7 @@ struct sand_job_spec *case_simulated(struct replay_case *c, const char *id, uint
     job->model = &c->model;
     job->software = &c->software;
     job->split = (struct sand_split){.tp = 8,
+                                     .cp = 1,
                                      .pp = 1,
                                      .dp = n_nodes,
                                      .virtual_stages = 1,
@@ -157,6 +158,7 @@ static void set_model(struct replay_case *c, struct sand_job_spec *job, double b
                                          .vocab = 1000};
     job->model = &c->model;
     job->split = (struct sand_split){.tp = 1,
+                                     .cp = 1,
                                      .pp = 1,
                                      .dp = job->n_nodes * c->node.n_gpus,
                                      .virtual_stages = 1,

@@ -67,6 +67,7 @@ static void set_hardware(struct step_fixture *f, const struct step_case *what)
                                             .optimizer_B = 24};
     f->software = (struct sand_software){
         .id = "software", .tp_exposed = 0.4, .layer_overhead_s = 1e-4, .step_overhead_s = 0.05};
+    f->software.dp_exposed = what->dp_exposed;
 }
 
 static void set_job(struct step_fixture *f, const struct step_case *what)
@@ -89,6 +90,9 @@ static void set_job(struct step_fixture *f, const struct step_case *what)
     f->job.split = (struct sand_split){.tp = or_else(what->tp, 1),
                                        .pp = pp,
                                        .dp = or_else(what->dp, 1),
+                                       .cp = or_else(what->cp, 1),
+                                       .order = what->order,
+                                       .sharding = what->sharding,
                                        .virtual_stages = v,
                                        .micro_batch = 1,
                                        .sequence = 4096,
@@ -101,6 +105,10 @@ static void set_job(struct step_fixture *f, const struct step_case *what)
                                                                          : SAND_RECOMPUTE_NONE,
                                        .precision = SAND_BF16,
                                        .grad_B = 4};
+    if (what->partial_recompute > 0) {
+        f->job.split.recompute = SAND_RECOMPUTE_PARTIAL;
+        f->job.split.recompute_share = what->partial_recompute;
+    }
     f->job.split.global_batch = f->job.split.dp * or_else(what->micro_batches, 2 * pp);
 }
 

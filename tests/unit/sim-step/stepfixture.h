@@ -28,6 +28,10 @@ struct step_case {
     double leaf_oversubscription, pod_oversubscription;
     int is_static;
     int no_overlap, no_sharding, full_recompute;
+    uint32_t cp;
+    enum sand_rank_order order;
+    enum sand_sharding sharding;
+    double dp_exposed, partial_recompute;
 };
 
 // Builds everything; the question asks for nodes 0.. in order, folded. Aborts the test on failure.

@@ -102,6 +102,48 @@ static const struct step_case shapes[] = {
      .leaves_per_pod = 16,
      .micro_batches = 8},
     {.n_nodes = 128, .tp = 8, .pp = 4, .dp = 32, .leaf_oversubscription = 3, .micro_batches = 4},
+    // Sharded: weights and gradients travel with every micro-batch.
+    {.n_nodes = 1, .dp = 8, .sharding = SAND_SHARD_PARAMETERS, .micro_batches = 2},
+    {.n_nodes = 4, .dp = 32, .sharding = SAND_SHARD_PARAMETERS, .dp_exposed = 0.4},
+    {.n_nodes = 4, .dp = 32, .sharding = SAND_SHARD_GRADIENTS, .dp_exposed = 0.4},
+    {.n_nodes = 4, .dp = 32, .sharding = SAND_SHARD_PARAMETERS, .no_overlap = 1},
+    {.n_nodes = 8,
+     .nics_per_node = 4,
+     .dp = 64,
+     .sharding = SAND_SHARD_PARAMETERS,
+     .leaf_oversubscription = 3,
+     .dp_exposed = 0.2},
+    {.n_nodes = 8,
+     .tp = 4,
+     .pp = 4,
+     .dp = 4,
+     .sharding = SAND_SHARD_PARAMETERS,
+     .virtual_stages = 2,
+     .dp_exposed = 0.3,
+     .leaf_oversubscription = 2},
+    {.n_nodes = 8, .tp = 2, .pp = 2, .dp = 16, .sharding = SAND_SHARD_GRADIENTS, .dp_exposed = 1},
+    // Context parallelism, inside a node, across nodes, and under both rank orders.
+    {.n_nodes = 2, .tp = 2, .cp = 4, .dp = 2},
+    {.n_nodes = 8, .tp = 4, .cp = 4, .pp = 2, .dp = 2, .leaf_oversubscription = 2},
+    {.n_nodes = 8, .tp = 8, .cp = 2, .pp = 2, .dp = 2, .order = SAND_RANKS_TP_CP_DP_PP},
+    {.n_nodes = 8,
+     .tp = 2,
+     .cp = 2,
+     .dp = 16,
+     .sharding = SAND_SHARD_PARAMETERS,
+     .dp_exposed = 0.3,
+     .leaf_oversubscription = 3},
+    {.n_nodes = 8, .tp = 2, .pp = 4, .dp = 8, .order = SAND_RANKS_TP_CP_DP_PP, .dp_exposed = 0.5},
+    {.n_nodes = 16,
+     .tp = 4,
+     .cp = 2,
+     .pp = 4,
+     .dp = 4,
+     .virtual_stages = 2,
+     .order = SAND_RANKS_TP_CP_DP_PP,
+     .dp_exposed = 0.2,
+     .partial_recompute = 0.5,
+     .leaf_oversubscription = 3},
 };
 
 ParameterizedTestParameters(fold, equals_full)
@@ -157,6 +199,13 @@ static const struct step_case degraded_shapes[] = {
     {.n_nodes = 8, .tp = 4, .pp = 4, .dp = 4, .virtual_stages = 2, .leaf_oversubscription = 3},
     {.n_nodes = 8, .tp = 2, .pp = 2, .dp = 16, .nics_per_node = 4},
     {.n_nodes = 16, .tp = 8, .pp = 2, .dp = 8, .is_static = 1, .leaf_oversubscription = 2},
+    {.n_nodes = 8,
+     .tp = 2,
+     .cp = 2,
+     .dp = 16,
+     .sharding = SAND_SHARD_PARAMETERS,
+     .dp_exposed = 0.3,
+     .leaf_oversubscription = 3},
 };
 
 static void degrade_ten(size_t shape)
@@ -189,6 +238,11 @@ Test(fold, degraded_shared_nics, .timeout = 120)
 Test(fold, degraded_static_spreading, .timeout = 120)
 {
     degrade_ten(4);
+}
+
+Test(fold, degraded_sharded_context_parallel, .timeout = 120)
+{
+    degrade_ten(5);
 }
 
 // One of every class of link, and a GPU: the slow one must also slow the step or leave it alone,

@@ -42,6 +42,7 @@ static void setup(void)
                                       .vocab = 128256,
                                       .gated_ffn = 1};
     split = (struct sand_split){.tp = 1,
+                                .cp = 1,
                                 .pp = 1,
                                 .dp = 1,
                                 .virtual_stages = 1,

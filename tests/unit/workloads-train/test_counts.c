@@ -197,7 +197,7 @@ Test(check, reports_every_zero_and_never_divides_by_it)
 {
     const struct sand_transformer nothing = {0};
     const struct sand_split none = {0};
-    cr_assert_eq(errors_of(&nothing, &none, 0, "micro_batch"), 7u + 8u + 1u);
+    cr_assert_eq(errors_of(&nothing, &none, 0, "micro_batch"), 7u + 9u + 1u);
     cr_assert_eq(sand_split_check(&nothing, &none, 0, NULL), SAND_ERR_INPUT, "no diag is fine");
 }
 

@@ -38,6 +38,7 @@ static inline struct sand_transformer gpt3(void)
 static inline struct sand_split plain(uint32_t tp, uint32_t pp, uint32_t dp, uint32_t global_batch)
 {
     return (struct sand_split){.tp = tp,
+                               .cp = 1,
                                .pp = pp,
                                .dp = dp,
                                .virtual_stages = 1,

@@ -1,0 +1,103 @@
+// Dates and flows of a running step: one message at a time on a flow, others queue.
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "run.h"
+
+#include <math.h>
+
+#include "ids.h"
+#include "mem.h"
+
+double run_seconds(int64_t ticks)
+{
+    return (double)ticks / STEP_TICKS_PER_S;
+}
+
+int64_t run_ticks(double s)
+{
+    return (int64_t)llround(s * STEP_TICKS_PER_S);
+}
+
+enum sand_rc run_timer(struct step_run *run, double delay_s, enum run_timer_kind kind,
+                       uint64_t subject)
+{
+    const struct sand_agenda_entry entry = {
+        .date = run->now + run_ticks(delay_s), .kind = kind, .subject = subject};
+    return sand_agenda_put(&run->agenda, entry, NULL);
+}
+
+// ---- flows: one message at a time, others queue
+// -----------------------------------------------------
+
+// The latency is over: the bytes of the first message in the queue set out.
+enum sand_rc run_flow_bytes(struct step_run *run, uint32_t f)
+{
+    const struct step_flow *what = &run->problem->flows[f];
+    const struct run_message *message = &run->messages[run->flows[f].head];
+    run->flows[f].begun = run->now;
+    step_activity_start(&run->activity, f);
+    run->n_events++;
+    if (message->bytes <= 0)
+        return run_timer(run, 0, TIMER_DELAY, f);
+    if (what->n_links == 0)
+        return run_timer(run, message->bytes / what->upper_Bps, TIMER_DELAY, f);
+    uint32_t handle = 0;
+    SAND_TRY(sand_bridge_flow_start(run->bridge, run->problem->route + what->first_link,
+                                    what->n_links, message->bytes, &handle));
+    run->flow_of_handle[handle] = f;
+    run->n_live++;
+    return SAND_OK;
+}
+
+static enum sand_rc flow_begin(struct step_run *run, uint32_t f)
+{
+    run->flows[f].busy = 1;
+    const double latency_s = run->messages[run->flows[f].head].latency_s;
+    return latency_s > 0 ? run_timer(run, latency_s, TIMER_LATENCY, f) : run_flow_bytes(run, f);
+}
+
+// Queues a message on a flow; it takes its latency, then its bytes' time. `purpose` and `subject`
+// say what its arrival means.
+enum sand_rc run_flow_put(struct step_run *run, uint32_t f, double bytes, double latency_s,
+                          enum run_purpose purpose, uint32_t subject)
+{
+    uint32_t slot = run->free_message;
+    if (slot != SAND_NONE) {
+        run->free_message = run->messages[slot].next;
+    } else {
+        SAND_TRY(sand_grow((void **)&run->messages, &run->message_capacity, run->n_messages + 1,
+                           sizeof *run->messages));
+        slot = run->n_messages++;
+    }
+    run->messages[slot] = (struct run_message){.bytes = bytes,
+                                               .latency_s = latency_s,
+                                               .purpose = purpose,
+                                               .subject = subject,
+                                               .next = SAND_NONE};
+    struct run_flow *flow = &run->flows[f];
+    if (flow->head == SAND_NONE)
+        flow->head = slot;
+    else
+        run->messages[flow->tail].next = slot;
+    flow->tail = slot;
+    return flow->busy ? SAND_OK : flow_begin(run, f);
+}
+
+// A flow's message is through: nothing may be faster than its links allow. The next one begins.
+enum sand_rc run_flow_end(struct step_run *run, uint32_t f, struct run_message *message)
+{
+    struct run_flow *flow = &run->flows[f];
+    const uint32_t slot = flow->head;
+    *message = run->messages[slot];
+    const double took_s = run_seconds(run->now - flow->begun);
+    const double bound_s = message->bytes / run->problem->flows[f].upper_Bps;
+    if (took_s < bound_s * (1 - 1e-9) - 2.0 / STEP_TICKS_PER_S - STEP_CLOCK_GRAIN_S)
+        return sand_fail(run->diag, SAND_ERR_INTERNAL,
+                         "step: a flow took %.9g s, its links allow no less than %.9g s", took_s,
+                         bound_s);
+    step_activity_end(&run->activity, f);
+    flow->head = message->next;
+    flow->busy = 0;
+    run->messages[slot].next = run->free_message;
+    run->free_message = slot;
+    return flow->head != SAND_NONE ? flow_begin(run, f) : SAND_OK;
+}
