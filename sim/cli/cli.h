@@ -24,7 +24,7 @@ struct sand_verb {
 };
 
 extern const struct sand_verb sand_verb_run, sand_verb_validate, sand_verb_step, sand_verb_show,
-    sand_verb_policy, sand_verb_schema, sand_verb_validate_schedule;
+    sand_verb_policy, sand_verb_schema, sand_verb_validate_schedule, sand_verb_cache;
 
 // Runs the program; returns its exit status.
 int sand_cli_main(int argc, char **argv);
@@ -54,6 +54,17 @@ struct sand_cli_load {
 extern const struct argp sand_cli_load_argp;
 void sand_cli_load_add(struct sand_cli_load *load, struct argp_state *state, const char *setting);
 void sand_cli_load_clear(struct sand_cli_load *load);
+
+// --cache and --no-cache, for verbs that simulate steps. Use as argp child with input `struct
+// sand_cli_cache *`; afterwards `dir` is the directory of the store, NULL for none.
+struct sand_cli_cache {
+    const char *dir;
+    int none;
+    char chosen[4096]; // what $SANDTABLE_CACHE, $XDG_CACHE_HOME or $HOME say
+};
+extern const struct argp sand_cli_cache_argp;
+// What stored solutions depend on besides their problem: physics, libraries, this very program.
+const char *sand_cli_cache_versions(void);
 
 // ---- experiments
 // ----------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ enum { KEY_REPLICATIONS = 256, KEY_SEED, KEY_FORCE };
 
 struct run_options {
     struct sand_cli_load load;
+    struct sand_cli_cache cache;
     struct sand_arena arena; // texts made of options
     const char *out_dir;
     uint32_t jobs; // 0: not given
@@ -52,6 +53,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &run->load;
+        state->child_inputs[1] = &run->cache;
         return 0;
     case 'o':
         run->out_dir = arg;
@@ -135,6 +137,8 @@ static enum sand_rc sweep(struct run_options *run, const struct sand_experiment 
         .jobs = jobs < experiment->replications ? jobs : experiment->replications,
         .n_replications = experiment->replications,
         .force = run->force,
+        .cache = run->cache.dir,
+        .cache_versions = sand_cli_cache_versions(),
         .program_version = sand_cli_version(),
         .progress = sand_cli_progress_draw,
         .progress_self = &progress,
@@ -180,7 +184,8 @@ static enum sand_rc execute(struct run_options *run, struct sand_sweep_report *r
 
 static enum sand_rc run(int argc, char **argv)
 {
-    static const struct argp_child children[] = {{&sand_cli_load_argp, 0, NULL, 0}, {0}};
+    static const struct argp_child children[] = {
+        {&sand_cli_load_argp, 0, NULL, 0}, {&sand_cli_cache_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {options, parse, "EXPERIMENT.xml", doc, children, NULL, NULL};
     struct run_options run_options = {0};
     struct sand_sweep_report report = {0};

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "cachestore.h"
 #include "cli.h"
 #include "fabric.h"
 #include "mem.h"
@@ -36,6 +37,7 @@ typedef void printer_fn(const struct sand_profile_view *view, FILE *out);
 
 struct step_options {
     struct sand_cli_load load;
+    struct sand_cli_cache cache;
     const char *job;
     printer_fn *print;
     enum sand_folding folding;
@@ -61,6 +63,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &step->load;
+        state->child_inputs[1] = &step->cache;
         return 0;
     case KEY_JOB:
         step->job = arg;
@@ -117,7 +120,7 @@ static enum sand_rc find_job(const struct sand_experiment *experiment, const cha
 // ---- the step
 // -------------------------------------------------------------------------------------
 
-static enum sand_rc solve(const struct sand_step_question *question,
+static enum sand_rc solve(const struct sand_step_question *question, const char *cache,
                           struct sand_step_profile *profile, struct sand_diag *diag)
 {
     struct sand_memory memory;
@@ -127,13 +130,18 @@ static enum sand_rc solve(const struct sand_step_question *question,
                                question->cluster->node_type->gpu, question->kernels, &memory,
                                diag));
     SAND_TRY(sand_oracle_open(&oracle, diag));
+    struct sand_cachestore *store =
+        cache ? sand_cachestore_open(cache, SAND_CACHE_LIMIT_B, diag) : NULL;
+    sand_oracle_use_store(oracle, store, sand_cli_cache_versions());
     const enum sand_rc rc = sand_oracle_step(oracle, question, profile, diag);
     sand_oracle_close(oracle);
+    sand_cachestore_close(store, diag);
     return rc;
 }
 
 static enum sand_rc solve_on_first_nodes(const struct sand_experiment *experiment,
-                                         const struct sand_job_spec *job, enum sand_folding folding,
+                                         const struct sand_job_spec *job,
+                                         const struct step_options *step,
                                          struct sand_fabric *fabric,
                                          struct sand_step_profile *profile, struct sand_diag *diag)
 {
@@ -147,8 +155,8 @@ static enum sand_rc solve_on_first_nodes(const struct sand_experiment *experimen
                                           .fabric = fabric,
                                           .job = job,
                                           .nodes = nodes,
-                                          .folding = folding};
-    enum sand_rc rc = solve(&question, profile, diag);
+                                          .folding = step->folding};
+    enum sand_rc rc = solve(&question, step->cache.dir, profile, diag);
     sand_free(nodes);
     return rc;
 }
@@ -166,7 +174,7 @@ static enum sand_rc answer(const struct step_options *step,
                          "job \"%s\" asks for %" PRIu32 " nodes, the cluster has %" PRIu32, job->id,
                          job->n_nodes, experiment->cluster.n_nodes);
     SAND_TRY(sand_fabric_build(&experiment->cluster, &fabric, diag));
-    enum sand_rc rc = solve_on_first_nodes(experiment, job, step->folding, fabric, &profile, diag);
+    enum sand_rc rc = solve_on_first_nodes(experiment, job, step, fabric, &profile, diag);
     sand_fabric_free(fabric);
     struct sand_profile_view view = {experiment, job, &profile};
     if (rc == SAND_OK)
@@ -185,7 +193,8 @@ static enum sand_rc execute(const struct step_options *step, struct sand_diag *d
 
 static enum sand_rc run(int argc, char **argv)
 {
-    static const struct argp_child children[] = {{&sand_cli_load_argp, 0, NULL, 0}, {0}};
+    static const struct argp_child children[] = {
+        {&sand_cli_load_argp, 0, NULL, 0}, {&sand_cli_cache_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {options, parse, "EXPERIMENT.xml", doc, children, NULL, NULL};
     struct step_options step = {.print = sand_profile_print_text, .folding = SAND_FOLD};
     struct sand_diag diag = {0};

@@ -21,7 +21,7 @@ struct sand_memo_entry {
     unsigned char solution[];
 };
 
-static size_t used_size(const struct sand_step_solution *solution)
+size_t sand_solution_size(const struct sand_step_solution *solution)
 {
     return offsetof(struct sand_step_solution, activity) +
            (size_t)solution->n_sets * solution->words * sizeof solution->activity[0];
@@ -42,7 +42,7 @@ int sand_memo_find(const struct sand_memo *memo, const uint8_t digest[32],
 enum sand_rc sand_memo_keep(struct sand_memo *memo, const uint8_t digest[32],
                             const struct sand_step_solution *solution)
 {
-    const size_t size = used_size(solution);
+    const size_t size = sand_solution_size(solution);
     struct sand_memo_entry *entry = sand_calloc(1, sizeof *entry + size);
     if (!entry)
         return SAND_ERR_NOMEM;

@@ -3,6 +3,7 @@
 #ifndef SAND_SIM_ORACLE_MEMO_H
 #define SAND_SIM_ORACLE_MEMO_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "rc.h"
@@ -22,6 +23,9 @@ int sand_memo_find(const struct sand_memo *memo, const uint8_t digest[32],
 // leaves the memo as it was. O(1).
 enum sand_rc sand_memo_keep(struct sand_memo *memo, const uint8_t digest[32],
                             const struct sand_step_solution *solution);
+
+// Bytes of a solution in use: all but the words of activity it does not have.
+size_t sand_solution_size(const struct sand_step_solution *solution);
 
 void sand_memo_clear(struct sand_memo *memo);
 

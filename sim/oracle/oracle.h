@@ -1,4 +1,4 @@
-// The one place that answers "how long": ask -> memo -> forked child.
+// The one place that answers "how long": ask -> memo -> store -> forked child.
 // SPDX-License-Identifier: GPL-2.0-or-later
 #ifndef SAND_SIM_ORACLE_ORACLE_H
 #define SAND_SIM_ORACLE_ORACLE_H
@@ -9,11 +9,13 @@
 #include "step.h"
 
 struct sand_oracle;
+struct sand_cachestore;
 
 struct sand_oracle_counters {
     uint64_t questions;        // asked
     uint64_t problems;         // prepared for them (more than one where shared links bind)
     uint64_t hits, children;   // problems known already, problems solved
+    uint64_t store_hits;       // problems an earlier or another process had solved
     double prepare_s, child_s; // wall time; for the run record, never for results
 };
 
@@ -22,10 +24,16 @@ struct sand_oracle_counters {
 // the parent. One process asks: a fork of it opens its own.
 enum sand_rc sand_oracle_open(struct sand_oracle **oracle, struct sand_diag *diag);
 
-// Answers a step question: from the memo when an equal problem was solved (some us), else in a
-// child (0.8 ms and the simulation). A child that dies is SAND_ERR_INTERNAL with its signal named;
-// the next question is asked as usual. *profile is written on success only. May be called while the
-// caller's own engine runs.
+// From now on problems are also looked up and kept in `store` (NULL: no store), which stays the
+// caller's and outlives the oracle. `versions` names everything else a solution depends on:
+// program, physics, libraries. Answers are the same with and without.
+void sand_oracle_use_store(struct sand_oracle *oracle, struct sand_cachestore *store,
+                           const char *versions);
+
+// Answers a step question: from the memo when an equal problem was solved (some us), from the
+// store (some ten us), else in a child (0.8 ms and the simulation). A child that dies is
+// SAND_ERR_INTERNAL with its signal named; the next question is asked as usual. *profile is written
+// on success only. May be called while the caller's own engine runs.
 enum sand_rc sand_oracle_step(struct sand_oracle *oracle, const struct sand_step_question *question,
                               struct sand_step_profile *profile, struct sand_diag *diag);
 

@@ -107,9 +107,10 @@ static void put_record(FILE *out, const struct sand_run_start *start,
             options->jobs, report->units, report->reused);
     fprintf(out,
             "  \"oracle\": {\"questions\": %" PRIu64 ", \"hits\": %" PRIu64
-            ", \"children\": %" PRIu64 ", \"prepare_s\": %.6f, \"child_s\": %.6f}\n}\n",
-            counters->questions, counters->hits, counters->children, counters->prepare_s,
-            counters->child_s);
+            ", \"store_hits\": %" PRIu64 ", \"children\": %" PRIu64
+            ", \"prepare_s\": %.6f, \"child_s\": %.6f}\n}\n",
+            counters->questions, counters->hits, counters->store_hits, counters->children,
+            counters->prepare_s, counters->child_s);
 }
 
 enum sand_rc sand_run_record_write(const char *path, const struct sand_run_start *start,

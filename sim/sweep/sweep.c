@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cachestore.h"
 #include "mem.h"
 #include "pool.h"
 #include "replay.h"
@@ -38,6 +39,12 @@ static void unit_progress(void *self, int64_t now_ns, int64_t duration_ns)
         sand_unit_tell_progress(self, (double)now_ns / (double)duration_ns);
 }
 
+static struct sand_cachestore *open_store(const struct sweep *sweep, struct sand_diag *diag)
+{
+    const char *dir = sweep->options->cache;
+    return dir ? sand_cachestore_open(dir, SAND_CACHE_LIMIT_B, diag) : NULL;
+}
+
 static enum sand_rc replay_into(struct sweep *sweep, uint32_t replication,
                                 struct sand_unit_outbox *outbox, struct sand_shard *shard,
                                 struct sand_unit_answer *answer, struct sand_diag *diag)
@@ -46,9 +53,12 @@ static enum sand_rc replay_into(struct sweep *sweep, uint32_t replication,
     struct sand_replay_options options = {replication, unit_progress, outbox};
     struct sand_sink sink = {shard, sand_shard_row};
     SAND_TRY(sand_oracle_open(&oracle, diag));
+    struct sand_cachestore *store = open_store(sweep, diag);
+    sand_oracle_use_store(oracle, store, store ? sweep->options->cache_versions : "");
     enum sand_rc rc = sand_replay_run(sweep->experiment, oracle, &options, &sink, diag);
     answer->counters = sand_oracle_counters(oracle);
     sand_oracle_close(oracle);
+    sand_cachestore_close(store, diag);
     return rc;
 }
 
@@ -218,6 +228,7 @@ static struct sand_oracle_counters sum_counters(const struct sand_pool *pool)
         sum.questions += one->questions;
         sum.hits += one->hits;
         sum.children += one->children;
+        sum.store_hits += one->store_hits;
         sum.prepare_s += one->prepare_s;
         sum.child_s += one->child_s;
     }

@@ -25,6 +25,8 @@ struct sand_sweep_options {
     const char *program_version;
     const struct sand_library *libraries;
     size_t n_libraries;
+    const char *cache;          // directory of the store of solutions; NULL: none
+    const char *cache_versions; // what stored solutions depend on, see sand_oracle_use_store
     // Called with the share of all units' simulated time that is done (0..1); may be NULL.
     void (*progress)(void *self, double done, uint32_t units_done, uint32_t units);
     void *progress_self;
