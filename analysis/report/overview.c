@@ -137,6 +137,8 @@ static void count_state(struct sand_job_states *states, const char *state)
         states->finished++;
     else if (strcmp(state, "running at the end") == 0 || strcmp(state, "running") == 0)
         states->running++;
+    else if (strcmp(state, "unfinished") == 0)
+        states->unfinished++;
     else if (strcmp(state, "waiting") == 0)
         states->waiting++;
     else if (strcmp(state, "failed") == 0)

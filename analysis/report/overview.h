@@ -52,7 +52,7 @@ struct sand_recovery_times {      // of incidents that struck no recovery and ar
 };
 
 struct sand_job_states { // all runs
-    size_t finished, running, waiting, failed, other;
+    size_t finished, running, unfinished, waiting, failed, other;
 };
 
 struct sand_saves {

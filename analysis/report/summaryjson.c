@@ -201,6 +201,7 @@ static void put_states(struct json *json, const struct sand_job_states *states)
     begin(json, "job_states", '{');
     whole(json, "finished", states->finished);
     whole(json, "running_at_the_end", states->running);
+    whole(json, "unfinished", states->unfinished);
     whole(json, "waiting", states->waiting);
     whole(json, "failed", states->failed);
     whole(json, "other", states->other);

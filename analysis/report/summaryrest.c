@@ -56,6 +56,7 @@ static void print_states(FILE *out, enum sand_style style, const struct sand_ove
     sand_text_heading(out, style, "JOBS", "    a run");
     print_state(out, "finished", states->finished, runs, 1);
     print_state(out, "running at the end", states->running, runs, 0);
+    print_state(out, "unfinished", states->unfinished, runs, 0);
     print_state(out, "never started", states->waiting, runs, 0);
     print_state(out, "failed", states->failed, runs, 0);
     print_state(out, "in another state", states->other, runs, 0);

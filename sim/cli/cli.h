@@ -108,4 +108,8 @@ const struct sand_library *sand_cli_libraries(size_t *n);
 // Opens a results file and prints its summary to stdout.
 enum sand_rc sand_cli_show(const char *path, struct sand_diag *diag);
 
+// SAND_ERR_UNIT, naming the first few, if a job of the results file was left unfinished or waiting.
+// A job without an end of its own (no steps, no duration) is never unfinished.
+enum sand_rc sand_cli_check_finished(const char *path, struct sand_diag *diag);
+
 #endif

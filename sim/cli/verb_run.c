@@ -161,6 +161,8 @@ static enum sand_rc finish(const struct run_options *run, struct sand_diag *diag
         rc = sand_cli_show(path, diag);
     if (rc == SAND_OK && !run->quiet)
         fprintf(stderr, "results: %s\n", path);
+    if (rc == SAND_OK)
+        rc = sand_cli_check_finished(path, diag);
     sand_arena_clear(&arena);
     return rc;
 }

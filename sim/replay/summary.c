@@ -14,7 +14,9 @@ static const char *state_name(const struct sand_world_job *j)
 {
     if (j->phase == SAND_PHASE_ENDED)
         return "finished";
-    return j->start_ns >= 0 ? "running at the end" : "waiting";
+    if (j->start_ns < 0)
+        return "waiting";
+    return j->total == SAND_NO_LIMIT ? "running at the end" : "unfinished";
 }
 
 static int64_t end_of(const struct sand_world *w, const struct sand_world_job *j)
