@@ -10,10 +10,14 @@ is assumed below and labelled so in the files; the rest is solved for:
   - the spread of the other runs, from the median run.
 
 SPDX-License-Identifier: GPL-2.0-or-later
-Usage: fit_mixes.py [--check] DIRECTORY (workloads/mixes)
+Usage: fit_mixes.py [--check] DIRECTORY (workloads/mixes); fit_mixes.py --cycle philly.csv.xz
 """
+import csv
+import lzma
 import math
 import sys
+from collections import Counter
+from datetime import datetime, timedelta
 from pathlib import Path
 from statistics import NormalDist
 
@@ -21,13 +25,27 @@ NORMAL = NormalDist()
 OUTCOMES = ("complete", "cancel", "fail")
 DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 
-# GPU jobs submitted by hour of the day and day of the week, relative to the mean: 125,214 jobs of the Venus
-# cluster, 2020-04-01 to 2020-09-28, summed from cluster_throughput.csv.
-HOURS = (0.90, 0.66, 0.60, 0.38, 0.27, 0.21, 0.19, 0.22, 0.37, 0.80, 1.30, 1.47,
-         1.16, 1.30, 1.56, 1.66, 1.73, 1.73, 1.28, 1.31, 1.35, 1.36, 1.15, 1.04)
-WEEK = (1.02, 1.10, 1.27, 1.20, 0.95, 0.68, 0.77)
-VENUS = ("hours, days: GPU jobs submitted to the SenseTime Helios cluster Venus in 2020, summed from "
-         "cluster_throughput.csv in S-Lab-System-Group/Lucid")
+# Jobs submitted by hour of the day and, per calendar day, by day of the week, relative to the mean: the 82,247 GPU
+# jobs of the Philly trace, whose time stamps (2017-09-04 to 2017-12-22) state no zone and are read as UTC.
+# `fit_mixes.py --cycle philly.csv.xz` counts them again.
+HOURS = (1.27, 0.98, 1.12, 1.1, 0.7, 1.15, 1.67, 2.09, 1.11, 1.01, 1.02, 0.87,
+         0.75, 0.7, 0.64, 0.65, 0.88, 0.67, 0.8, 0.73, 1.02, 0.92, 1.13, 1.01)
+WEEK = (0.85, 1.05, 1.13, 1.27, 1.43, 0.64, 0.63)
+CYCLE = ("hours, days: the 82,247 GPU jobs of Microsoft's Philly trace, time stamps of 2017 read as UTC "
+         "(msr-fiddle/philly-traces, CC-BY-4.0; Jeon et al., USENIX ATC 2019), counted in petuum/adaptdl's "
+         "simulator/traces/philly.csv")
+
+
+def count_cycle(path):
+    """HOURS and WEEK from a copy of the trace."""
+    with (lzma.open if path.endswith(".xz") else open)(path, "rt", encoding="utf-8") as file:
+        dates = [datetime.fromisoformat(row["timestamp"]) for row in csv.DictReader(file)]
+    first, last = min(dates).date(), max(dates).date()
+    calendar = Counter((first + timedelta(days)).weekday() for days in range((last - first).days + 1))
+    hours, week = Counter(d.hour for d in dates), Counter(d.weekday() for d in dates)
+    a_day = [week[d] / calendar[d] for d in range(7)]
+    return (tuple(round(hours[h] * 24 / len(dates), 2) for h in range(24)),
+            tuple(round(x * 7 / sum(a_day), 2) for x in a_day))
 
 
 # ---- lognormal runs, cut at a bound --------------------------------------------------------------
@@ -205,7 +223,7 @@ def acme(name, row, shares, tune_gpus, jobs_per_day, note):
     figures += [(o + "_time", round(gpu_s[o] / total, 4), 0.01) for o in OUTCOMES]
     source = (f"figures: row {name} of data/cluster_summary.csv in InternLM/AcmeTrace (CC-BY-4.0; Hu et al., "
               "Characterization of Large Language Model Development in the Datacenter, NSDI 2024); run, sizes of "
-              f"pre-training and ends of evaluation are fitted to them by tests/mixes/fit_mixes.py; {VENUS}; {note}")
+              f"pre-training and ends of evaluation are fitted to them by tests/mixes/fit_mixes.py; {CYCLE}; {note}")
     return {"id": "acme-" + name.lower(), "title": f"GPU jobs of the Acme cluster {name}.",
             "source": source, "date": "2024", "assumed": ACME_ASSUMED, "rate": jobs_per_day,
             "classes": classes, "bound": row["max_run"], "figures": figures}
@@ -250,7 +268,7 @@ def campus():
               "arXiv:2410.21680: RSC-1 of 16,000 GPUs has 7,200 jobs a day at 83% use, more than 40% of jobs with "
               "one GPU, 66% of GPU time in jobs of 256 GPUs or more, ends 60% completed, 24% failed, 10% preempted, "
               "2% requeued, 0.1% each node failure and out of memory, the rest (timeouts among them) taken as cancelled, jobs of at most "
-              "7 days; jobs_per_day and run are scaled from these to 2,048 GPUs by tests/mixes/fit_mixes.py; " + VENUS)
+              "7 days; jobs_per_day and run are scaled from these to 2,048 GPUs by tests/mixes/fit_mixes.py; " + CYCLE)
     return {"id": "llm-campus-2048", "title": "LLM jobs of a campus cluster with 2,048 GPUs.", "source": source,
             "date": "2025", "assumed": "share cycle users request_factor gpus weight run run_law run_shape",
             "rate": per_day, "classes": classes, "bound": bound, "figures": figures}
@@ -300,6 +318,10 @@ def text_of(mix):
 
 def main():
     """Writes the files, or compares them with what would be written."""
+    if "--cycle" in sys.argv:
+        counted = count_cycle(sys.argv[-1])
+        print(f"hours {counted[0]}\nweek {counted[1]}")
+        return counted != (HOURS, WEEK)
     directory = Path(sys.argv[-1])
     different = 0
     for mix in mixes():

@@ -217,7 +217,7 @@ static int read_numbers(const struct sand_trace *trace, struct trace_raw *raw, c
     return 1;
 }
 
-// The words of Slurm, Philly, Acme, Helios, Kubernetes and SWF.
+// The words of Slurm, Philly, Acme, Kubernetes and SWF.
 static void set_status(struct trace_raw *raw, const char *text)
 {
     static const struct {
