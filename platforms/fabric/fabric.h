@@ -1,6 +1,6 @@
-// The fabric as plain arrays: directed links, and the route between any two NICs.
-// Built from a fat-tree description; the step and replay levels read it, SimGrid never sees it
-// whole. SPDX-License-Identifier: GPL-2.0-or-later
+// The fabric as plain arrays: directed links, the route between any two NICs, what fails.
+// Built from a description; the step and replay levels read it, SimGrid never sees it whole.
+// SPDX-License-Identifier: GPL-2.0-or-later
 #ifndef SAND_PLATFORMS_FABRIC_FABRIC_H
 #define SAND_PLATFORMS_FABRIC_FABRIC_H
 
@@ -11,49 +11,83 @@
 #include "diag.h"
 #include "stepprofile.h"
 
-enum { SAND_ROUTE_MAX = 6 }; // NIC up, leaf up, spine up, spine down, leaf down, NIC down
+enum { SAND_ROUTE_MAX = 64 }; // a fat tree needs 6, a relay over the scale-up domain 2 more
 
-// One direction of a cable, or of a bundle of cables (spreading "even"), or of a GPU's scale-up
-// port.
+// One direction of a cable, or of a bundle of cables (spreading "even", "adaptive"), or of a GPU's
+// scale-up port.
 struct sand_fabric_link {
     double capacity_Bps; // nominal
     double speed;        // health: 1 = as new, 0.5 = half rate; > 0
+    uint32_t lost;       // bundles: how many of its paths are down
     uint8_t link_class;  // enum sand_link_class
+    uint8_t is_down;
 };
 
+struct fabric_wiring; // how a kind of fabric routes and names; private to the room
+struct fabric_detour; // what routing around failures needs; private to the room
+
 struct sand_fabric {
+    const struct fabric_wiring *wiring;
+    enum sand_fabric_kind kind;
     uint32_t n_nodes, gpus_per_node, nics_per_node;
-    uint32_t
-        n_endpoints; // NICs, numbered node * nics_per_node + nic; leaf = NIC / endpoints_per_leaf
-    uint32_t n_leaves, n_pods, spines_per_pod, n_spines, n_cores; // two tiers: one pod, no cores
+    uint32_t nodes_per_domain; // nodes that share a scale-up domain
+    uint32_t n_endpoints;      // NICs, numbered node * nics_per_node + nic
+    uint32_t n_switches;       // vertices of the graph that are no NICs; see sand_fabric_ends
+    // Trees, of each plane. Two tiers: one pod, no cores.
+    uint32_t n_leaves, n_pods, spines_per_pod, n_spines, n_cores;
     uint32_t endpoints_per_leaf, leaves_per_pod;
     uint32_t n_tiers;
+    uint32_t n_rails;               // 1 if leaves serve whole nodes
+    uint32_t n_planes, link_planes; // link_planes = 1 if the planes are one aggregate
+    enum sand_cross_rail cross_rail;
     enum sand_spreading spreading;
+    uint32_t hash_seed, n_paths; // n_paths: queue pairs of a flow, each on a path of its own
+    int hash_polarised;
     // Links per leaf and direction to its spines, and per spine ("even": per pod) to the cores.
     uint32_t leaf_trunks, spine_trunks;
-    // Cabled ports: of a NIC, of a leaf towards its spines, of a spine towards the cores.
+    // Cabled ports: of a NIC (one plane), of a leaf towards its spines, of a spine to the cores.
     uint32_t nic_ports, leaf_up_ports, spine_up_ports;
+    // Dragonfly: `group_links` cables join any two groups.
+    uint32_t groups, routers, endpoints_per_router, global_links, group_links;
+    uint32_t size[3], n_dims, block; // torus
+    double goodput;                  // of every network link, after retransmissions; 1 = no loss
     struct sand_fabric_link *links;
     uint32_t n_links;
-    // Index of the first link of each class; see fabric.c for the order within a class. A class
-    // without links starts where the next one does.
+    // Index of the first link of each class; the order within a class stands in the file of the
+    // kind. A class without links starts where the next one does.
     uint32_t first[SAND_LINK_CLASSES];
+    struct fabric_detour *detour; // NULL while nothing is down
 };
 
 // Builds the arrays. Refuses, naming everything that is wrong: more leaves or pods than the radix
-// allows, port counts that no switch has, zero sizes, an endpoint count the tree cannot hold.
+// allows, port counts that no switch has, zero sizes, an endpoint count the fabric cannot hold.
 // Warns of what is only odd. How spines and cores are counted when the description leaves them
 // out stands in fabricplan.h. O(links).
 enum sand_rc sand_fabric_build(const struct sand_cluster *cluster, struct sand_fabric **fabric,
                                struct sand_diag *diag);
 void sand_fabric_free(struct sand_fabric *fabric);
 
-// Links from NIC `from` to NIC `to`, in order; returns how many (2, 4 or 6; 0 if they are the same
-// NIC). Two NICs of one leaf meet in the leaf, two of one pod in a spine. Deterministic; with
-// static spreading destination d takes spine d mod S of every pod on its way and, of the t cores
-// joined to that spine, number (d / S) mod t: the d-mod-k routing of fat trees. O(1).
+// Links from NIC `from` to NIC `to`, in order; returns how many (0 if they are the same NIC), or
+// SAND_NONE if nothing that works joins them. Deterministic. Trees: two NICs of one leaf meet in
+// the leaf, two of one pod in a spine; with static spreading destination d takes spine d mod S of
+// every pod on its way and, of the t cores joined to that spine, number (d / S) mod t: the d-mod-k
+// routing of fat trees. Two rails: over the scale-up domain of the sender to its NIC on the
+// receiver's rail and on from there (sand_cross_rail); rail only without a scale-up domain:
+// SAND_NONE. Dragonfly: minimal. Torus: dimension after dimension, the short way round. If the
+// route has something on it that is down: the next equal-cost one, in a fixed order, else a
+// shortest one. O(1); with failures at worst O(links).
 uint32_t sand_fabric_route(const struct sand_fabric *fabric, uint32_t from, uint32_t to,
                            uint32_t links[SAND_ROUTE_MAX]);
+
+// The same for one of a flow's n_paths queue pairs; each carries 1/n_paths of the flow.
+uint32_t sand_fabric_route_path(const struct sand_fabric *fabric, uint32_t from, uint32_t to,
+                                uint32_t path, uint32_t links[SAND_ROUTE_MAX]);
+
+// Equal-cost paths form one aggregate link: no flow meets another that it need not meet.
+static inline int sand_fabric_is_aggregate(const struct sand_fabric *fabric)
+{
+    return fabric->spreading == SAND_SPREAD_EVEN || fabric->spreading == SAND_SPREAD_ADAPTIVE;
+}
 
 // The NIC that GPU `gpu` of `node` uses.
 uint32_t sand_fabric_nic_of_gpu(const struct sand_fabric *fabric, uint32_t node, uint32_t gpu);
@@ -62,29 +96,67 @@ uint32_t sand_fabric_nic_of_gpu(const struct sand_fabric *fabric, uint32_t node,
 uint32_t sand_fabric_scaleup_out(const struct sand_fabric *fabric, uint32_t node, uint32_t gpu);
 uint32_t sand_fabric_scaleup_in(const struct sand_fabric *fabric, uint32_t node, uint32_t gpu);
 
-// Fabric place of a node: the leaf and pod of its first NIC.
+// Which scale-up domain a node belongs to.
+static inline uint32_t sand_fabric_domain_of_node(const struct sand_fabric *fabric, uint32_t node)
+{
+    return node / fabric->nodes_per_domain;
+}
+
+// Fabric place of a node, of its first NIC: leaf and pod; unit and pod of rails; router and group
+// of a dragonfly; NIC and 0 in a torus without cubes, else cube.
 uint32_t sand_fabric_leaf_of_node(const struct sand_fabric *fabric, uint32_t node);
 uint32_t sand_fabric_pod_of_node(const struct sand_fabric *fabric, uint32_t node);
 
-// Where a link belongs: its class, the owner (node for scale-up ports and NICs, leaf, pod), the
-// port of the owner (GPU, NIC, or spine of the pod; SAND_NONE for an aggregate) and the core
-// (SAND_NONE if it does not end at one, or for an aggregate). O(1).
+// Where a link belongs: its class, the owner (node for scale-up ports and NICs, leaf, pod, router,
+// group; NIC of a torus), the port of the owner (GPU, NIC, or spine of the pod, other router,
+// global cable, direction; SAND_NONE for an aggregate), the core (SAND_NONE if it does not end at
+// one, or for an aggregate) and the plane. O(1).
 struct sand_fabric_owner {
     enum sand_link_class link_class;
-    uint32_t owner, port, core;
+    uint32_t owner, port, core, plane;
 };
 struct sand_fabric_owner sand_fabric_link_owner(const struct sand_fabric *fabric, uint32_t link);
 
+// The vertices a link goes from and to: NIC 0..n_endpoints-1, then switches (trees: of each plane
+// leaves, spines, cores; aggregated: leaves, one per pod, one for the cores; dragonfly and torus:
+// routers). SAND_NONE for a scale-up port. O(1).
+void sand_fabric_ends(const struct sand_fabric *fabric, uint32_t link, uint32_t ends[2]);
+
+// The other direction of a link's cable or bundle. O(1).
+uint32_t sand_fabric_reverse(const struct sand_fabric *fabric, uint32_t link);
+
 // Writes a link's name for messages ("node3 nic1 up", "leaf3 up", "leaf3-spine1 down",
-// "pod0-spine1-core7 up"); 48 bytes hold every name. Returns buffer.
+// "pod0-spine1-core7 up"); 64 bytes hold every name. Returns buffer.
 char *sand_fabric_link_name(const struct sand_fabric *fabric, uint32_t link, char *buffer,
                             size_t size);
 
-// Switch and cable counts of the physical fabric (bundles opened up). A partly filled leaf or pod
-// counts as wired in full: its uplinks are there, waiting for nodes.
+// Switch and cable counts of the physical fabric (bundles opened up, all planes). A partly filled
+// leaf or pod counts as wired in full: its uplinks are there, waiting for nodes.
 struct sand_fabric_counts {
     uint64_t leaves, spines, cores, endpoint_cables, leaf_spine_cables, spine_core_cables;
+    uint64_t routers, local_cables, global_cables; // dragonfly
+    uint64_t torus_cables, optical_cables;         // torus: inside cubes or without; through them
+    uint64_t circuit_switches;                     // torus of cubes
 };
 void sand_fabric_count(const struct sand_fabric *fabric, struct sand_fabric_counts *counts);
+
+// Takes a link's cable down, both directions (the whole bundle of an aggregate). Routes avoid it
+// from now on.
+enum sand_rc sand_fabric_fail_link(struct sand_fabric *fabric, uint32_t link,
+                                   struct sand_diag *diag);
+
+// Takes a physical switch down: 0 leaves (dragonfly, torus: routers), 1 spines, 2 cores, numbered
+// plane after plane. Where paths are aggregated, a spine or core takes its share of the bundles.
+enum sand_rc sand_fabric_fail_switch(struct sand_fabric *fabric, uint32_t tier, uint32_t index,
+                                     struct sand_diag *diag);
+
+// What an eager sender keeps of a link that loses a fraction `loss` of the packets when every loss
+// costs a window of `window` packets (go-back-N without timeouts): (1-p) / (1-p+pW).
+double sand_fabric_goodput(double loss, double window);
+
+// Capacity between two halves of the healthy fabric, in one direction: of the leaves (trees: sums
+// of the uplinks that half the endpoints have), groups or planes of a torus; the closed form of the
+// kind, 0 where there is none (rail only: no network joins all halves).
+double sand_fabric_bisection_Bps(const struct sand_fabric *fabric);
 
 #endif

@@ -1,4 +1,4 @@
-// From the description of a fat tree to its switch and port counts; see fabricplan.h.
+// From the description of a tree to its switch and port counts; see fabricplan.h.
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "fabricplan.h"
 
@@ -80,30 +80,72 @@ static void check_oversubscription(struct planner *p, double value, const char *
                 value);
 }
 
+static void check_tiers(struct planner *p)
+{
+    const uint32_t tiers = p->spec->n_tiers;
+    if (p->spec->kind == SAND_FABRIC_RAIL_ONLY) {
+        if (tiers != 1 && tiers != 2)
+            problem(p, "%" PRIu32 " tiers; a rail alone has 1 (one leaf) or 2 (leaf, spine)",
+                    tiers);
+    } else if (tiers != 2 && tiers != 3) {
+        problem(p,
+                "%" PRIu32 " tiers; a fat tree here has 2 (leaf, spine) or 3 (leaf, spine, core)",
+                tiers);
+    }
+}
+
 static void check_tree(struct planner *p)
 {
     const struct sand_fabric_spec *s = p->spec;
-    if (s->n_tiers != 2 && s->n_tiers != 3)
-        problem(p,
-                "%" PRIu32 " tiers; a fat tree here has 2 (leaf, spine) or 3 (leaf, spine, core)",
-                s->n_tiers);
-    if (s->endpoints_per_leaf == 0)
+    const int rails = s->kind != SAND_FABRIC_FAT_TREE;
+    check_tiers(p);
+    if (!rails && s->endpoints_per_leaf == 0)
         problem(p, "0 endpoints per leaf; give the NIC ports that one leaf serves");
+    if (rails && s->nodes_per_unit == 0)
+        problem(p, "0 nodes per unit; give the nodes that one leaf of every rail serves");
+    if (s->planes > 64)
+        problem(p, "%" PRIu32 " planes; a NIC has at most 64 ports", s->planes);
     check_oversubscription(p, s->leaf_oversubscription, "leaf");
     if (s->n_tiers == 3) {
         check_oversubscription(p, s->pod_oversubscription, "pod");
-        if (s->leaves_per_pod == 0)
+        if (!rails && s->leaves_per_pod == 0)
             problem(p, "0 leaves per pod; 3 tiers need at least 1");
+        if (rails && s->units_per_pod == 0)
+            problem(p, "0 units per pod; 3 tiers need at least 1");
     } else if (s->cores > 0) {
         problem(p, "%" PRIu32 " cores, but 2 tiers have none; leave them out or write 3 tiers",
                 s->cores);
     }
-    if (s->spreading != SAND_SPREAD_EVEN && s->spreading != SAND_SPREAD_STATIC)
-        problem(p, "unknown spreading %d; the fabric knows even and static", (int)s->spreading);
+    if ((unsigned)s->spreading > SAND_SPREAD_HASH)
+        problem(p, "unknown spreading %d; the fabric knows even, static, adaptive and hash",
+                (int)s->spreading);
     check_rate(p, s->link, "switch");
 }
 
 // ---- endpoints, leaves, pods ----
+
+static void count_rail_places(struct planner *p)
+{
+    const struct sand_fabric_spec *s = p->spec;
+    struct sand_fabric_plan *plan = p->plan;
+    const uint32_t rails = p->cluster->node_type->n_nics;
+    const uint64_t units = ceil_div(p->cluster->n_nodes, s->nodes_per_unit);
+    plan->endpoints_per_leaf = s->nodes_per_unit;
+    plan->n_leaves = (uint32_t)units * rails; // at most as many as endpoints
+    const uint64_t per_pod = (uint64_t)s->units_per_pod * rails;
+    if (s->kind == SAND_FABRIC_RAIL_ONLY)
+        plan->leaves_per_pod = (uint32_t)units;
+    else if (s->n_tiers == 3 && per_pod < plan->n_leaves)
+        plan->leaves_per_pod = (uint32_t)per_pod;
+    else
+        plan->leaves_per_pod = plan->n_leaves;
+    plan->n_pods = (uint32_t)ceil_div(plan->n_leaves, plan->leaves_per_pod);
+    if (s->n_tiers == 1 && units > 1)
+        problem(p,
+                "rails of one tier have one leaf each, but %" PRIu32 " nodes are more than its "
+                "%" PRIu32 "; use 2 tiers or a larger leaf",
+                p->cluster->n_nodes, s->nodes_per_unit);
+}
 
 static void count_places(struct planner *p)
 {
@@ -116,6 +158,12 @@ static void count_places(struct planner *p)
         return;
     }
     plan->n_endpoints = (uint32_t)endpoints;
+    plan->n_planes = s->planes > 0 ? s->planes : 1;
+    if (s->kind != SAND_FABRIC_FAT_TREE) {
+        count_rail_places(p);
+        return;
+    }
+    plan->endpoints_per_leaf = s->endpoints_per_leaf;
     plan->n_leaves = (uint32_t)ceil_div(endpoints, s->endpoints_per_leaf);
     plan->leaves_per_pod = s->n_tiers == 3 ? s->leaves_per_pod : plan->n_leaves;
     plan->n_pods = (uint32_t)ceil_div(plan->n_leaves, plan->leaves_per_pod);
@@ -136,15 +184,26 @@ static uint32_t ports_for(struct planner *p, double Bps, const char *what)
     return ports < 1 ? 1 : (uint32_t)ports;
 }
 
+static uint64_t leaf_ports_down(const struct planner *p, double nic_Bps)
+{
+    const struct sand_fabric_plan *plan = p->plan;
+    const double shared = floor(p->spec->link->rate_Bps / nic_Bps * (1 + 1e-9));
+    if (plan->n_planes > 1 && shared >= 2 && shared <= MAX_COUNT)
+        return ceil_div(plan->endpoints_per_leaf, (uint64_t)shared);
+    return (uint64_t)plan->endpoints_per_leaf * plan->nic_ports;
+}
+
 static void size_leaf(struct planner *p)
 {
     const struct sand_fabric_spec *s = p->spec;
     struct sand_fabric_plan *plan = p->plan;
-    const struct sand_link_type *nic = p->cluster->node_type->nic;
-    double leaf_Bps = nic->rate_Bps * s->endpoints_per_leaf;
-    plan->leaf_up_Bps = leaf_Bps / s->leaf_oversubscription;
-    plan->nic_ports = ports_for(p, nic->rate_Bps, "a NIC");
-    plan->leaf_up_ports = ports_for(p, plan->leaf_up_Bps, "a leaf's uplink");
+    const double nic_Bps = p->cluster->node_type->nic->rate_Bps / plan->n_planes;
+    double leaf_Bps = nic_Bps * plan->endpoints_per_leaf;
+    plan->nic_ports = ports_for(p, nic_Bps, "a NIC");
+    if (s->n_tiers > 1) {
+        plan->leaf_up_Bps = leaf_Bps / s->leaf_oversubscription;
+        plan->leaf_up_ports = ports_for(p, plan->leaf_up_Bps, "a leaf's uplink");
+    }
     if (s->n_tiers == 3) {
         plan->pod_up_Bps = leaf_Bps * plan->leaves_per_pod / s->pod_oversubscription;
         if (s->pod_oversubscription < s->leaf_oversubscription)
@@ -152,7 +211,7 @@ static void size_leaf(struct planner *p)
                     "pod oversubscription is below the leaf's: the pod's uplinks carry more than "
                     "its leaves can send (oversubscription is cumulative, NICs below / uplinks)");
     }
-    uint64_t down = (uint64_t)s->endpoints_per_leaf * plan->nic_ports;
+    uint64_t down = leaf_ports_down(p, nic_Bps);
     if (s->radix > 0 && down + plan->leaf_up_ports > s->radix)
         problem(p,
                 "a leaf needs %" PRIu64 " ports down and %" PRIu32 " up, but the radix is %" PRIu32

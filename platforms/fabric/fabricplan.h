@@ -1,6 +1,5 @@
-// The switch and port counts of a fat tree: what the description gives, and what follows from it.
-// Private to the room.
-// SPDX-License-Identifier: GPL-2.0-or-later
+// The switch and port counts of one plane of a tree: what the description gives, and what follows
+// from it. Private to the room. SPDX-License-Identifier: GPL-2.0-or-later
 #ifndef SAND_PLATFORMS_FABRIC_FABRICPLAN_H
 #define SAND_PLATFORMS_FABRIC_FABRICPLAN_H
 
@@ -28,8 +27,13 @@
 // - Spine s of every pod is joined to the same cores: to its own group of cores / spines_per_pod if
 //   that divides (the k-ary fat tree of Al-Fares et al., SIGCOMM 2008), to core s mod cores if
 //   cores divides spines_per_pod, else to all of them.
+// - Planes: everything here is one plane, in which a NIC has 1/planes of its rate. Only then may
+//   several NIC ports share a switch port (a breakout cable), if they are slower than half of it.
+// - Rails: `endpoints_per_leaf` is the nodes of a unit; every unit has a leaf per rail. Rail only:
+//   a rail is a pod with spines of its own (2 tiers) or one leaf (1 tier), and there are no cores.
 struct sand_fabric_plan {
     uint32_t n_endpoints, n_leaves, n_pods, leaves_per_pod, spines_per_pod, n_cores;
+    uint32_t endpoints_per_leaf, n_planes;
     uint32_t nic_ports, leaf_up_ports, spine_up_ports;
     uint32_t cores_per_spine; // how many cores one spine is joined to
     double leaf_up_Bps, pod_up_Bps;

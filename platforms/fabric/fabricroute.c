@@ -1,46 +1,54 @@
 // The way between two NICs, and where nodes and GPUs sit in the fabric.
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "fabric.h"
+#include "fabricwiring.h"
 #include "ids.h"
 
-// The link of `link_class` that serves owner `owner` (a leaf, a pod) on the way to NIC `to`.
-static uint32_t leaf_link(const struct sand_fabric *f, enum sand_link_class link_class,
-                          uint32_t leaf, uint32_t to)
+// The finaliser of SplitMix64 (Steele, Lea, Flood 2014).
+static uint64_t mix(uint64_t x)
 {
-    return f->first[link_class] + leaf * f->leaf_trunks + to % f->leaf_trunks;
+    x += 0x9e3779b97f4a7c15u;
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+    return x ^ (x >> 31);
 }
 
-static uint32_t spine_link(const struct sand_fabric *f, enum sand_link_class link_class,
-                           uint32_t pod, uint32_t to)
+uint64_t fabric_hash(const struct sand_fabric *fabric, uint32_t tier, uint32_t from, uint32_t to,
+                     uint32_t path)
 {
-    if (f->spreading == SAND_SPREAD_EVEN)
-        return f->first[link_class] + pod;
-    uint32_t spine = pod * f->spines_per_pod + to % f->spines_per_pod;
-    uint32_t trunk = to / f->spines_per_pod % f->spine_trunks;
-    return f->first[link_class] + spine * f->spine_trunks + trunk;
+    const uint64_t salt = (uint64_t)fabric->hash_seed << 8 | (fabric->hash_polarised ? 0 : tier);
+    return mix(mix(mix(salt) ^ ((uint64_t)from << 32 | to)) + path);
+}
+
+static int works(const struct sand_fabric *fabric, const uint32_t *links, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (fabric->links[links[i]].is_down)
+            return 0;
+    return 1;
+}
+
+uint32_t sand_fabric_route_path(const struct sand_fabric *fabric, uint32_t from, uint32_t to,
+                                uint32_t path, uint32_t links[SAND_ROUTE_MAX])
+{
+    if (from == to)
+        return 0;
+    uint32_t n = fabric->wiring->route(fabric, from, to, path, 0, links);
+    if (fabric->detour == NULL || n == SAND_NONE || works(fabric, links, n))
+        return n;
+    const uint32_t attempts = fabric->wiring->attempts(fabric);
+    for (uint32_t i = 1; i < attempts; i++) {
+        n = fabric->wiring->route(fabric, from, to, path, i, links);
+        if (n != SAND_NONE && works(fabric, links, n))
+            return n;
+    }
+    return fabric_detour_find(fabric, from, to, links);
 }
 
 uint32_t sand_fabric_route(const struct sand_fabric *fabric, uint32_t from, uint32_t to,
                            uint32_t links[SAND_ROUTE_MAX])
 {
-    if (from == to)
-        return 0;
-    uint32_t from_leaf = from / fabric->endpoints_per_leaf;
-    uint32_t to_leaf = to / fabric->endpoints_per_leaf;
-    uint32_t n = 0;
-    links[n++] = fabric->first[SAND_LINK_NIC_UP] + from;
-    if (from_leaf != to_leaf) {
-        uint32_t from_pod = from_leaf / fabric->leaves_per_pod;
-        uint32_t to_pod = to_leaf / fabric->leaves_per_pod;
-        links[n++] = leaf_link(fabric, SAND_LINK_LEAF_UP, from_leaf, to);
-        if (from_pod != to_pod) {
-            links[n++] = spine_link(fabric, SAND_LINK_SPINE_UP, from_pod, to);
-            links[n++] = spine_link(fabric, SAND_LINK_SPINE_DOWN, to_pod, to);
-        }
-        links[n++] = leaf_link(fabric, SAND_LINK_LEAF_DOWN, to_leaf, to);
-    }
-    links[n++] = fabric->first[SAND_LINK_NIC_DOWN] + to;
-    return n;
+    return sand_fabric_route_path(fabric, from, to, 0, links);
 }
 
 uint32_t sand_fabric_nic_of_gpu(const struct sand_fabric *fabric, uint32_t node, uint32_t gpu)
@@ -69,10 +77,14 @@ uint32_t sand_fabric_scaleup_in(const struct sand_fabric *fabric, uint32_t node,
 
 uint32_t sand_fabric_leaf_of_node(const struct sand_fabric *fabric, uint32_t node)
 {
-    return node * fabric->nics_per_node / fabric->endpoints_per_leaf;
+    uint32_t leaf, pod;
+    fabric->wiring->place(fabric, node * fabric->nics_per_node, &leaf, &pod);
+    return leaf;
 }
 
 uint32_t sand_fabric_pod_of_node(const struct sand_fabric *fabric, uint32_t node)
 {
-    return sand_fabric_leaf_of_node(fabric, node) / fabric->leaves_per_pod;
+    uint32_t leaf, pod;
+    fabric->wiring->place(fabric, node * fabric->nics_per_node, &leaf, &pod);
+    return pod;
 }

@@ -8,24 +8,55 @@
 
 #include "hardware.h"
 
-enum sand_spreading {
-    SAND_SPREAD_EVEN,  // equal-cost paths form one aggregate link
-    SAND_SPREAD_STATIC // destination-based: the destination's index picks the spine and the core
+// How a fabric is wired; one XML element each.
+enum sand_fabric_kind {
+    SAND_FABRIC_FAT_TREE,       // NICs in order, leaf after leaf
+    SAND_FABRIC_RAIL_OPTIMISED, // NIC j of every node of a scalable unit on leaf j; spines above
+    SAND_FABRIC_RAIL_ONLY,      // every rail a network of its own
+    SAND_FABRIC_DRAGONFLY,      // groups of routers, all joined, all groups joined
+    SAND_FABRIC_TORUS           // every NIC a router of a 2D or 3D torus
 };
 
-// A fat tree of two or three tiers. Oversubscription at a tier is the NIC bandwidth of all
-// endpoints below it divided by the capacity of its uplinks (cumulative, as operators state it);
-// below 1 means more uplink than NIC bandwidth.
+enum sand_spreading {
+    SAND_SPREAD_EVEN,     // equal-cost paths form one aggregate link
+    SAND_SPREAD_STATIC,   // destination-based: the destination's index picks the spine and the core
+    SAND_SPREAD_ADAPTIVE, // as even, at a given efficiency
+    SAND_SPREAD_HASH      // every queue pair of a flow takes the path that a hash picks
+};
+
+// How traffic between two rails goes.
+enum sand_cross_rail {
+    SAND_CROSS_RAIL_SCALEUP, // over the sender's scale-up domain to the receiver's rail (NCCL: PXN)
+    SAND_CROSS_RAIL_SPINE
+};
+
+// A fabric. Oversubscription at a tier is the NIC bandwidth of all endpoints below it divided by
+// the capacity of its uplinks (cumulative, as operators state it); below 1 means more uplink than
+// NIC bandwidth.
 struct sand_fabric_spec {
-    uint32_t n_tiers;             // 2 (leaf, spine) or 3 (leaf, spine, core)
+    enum sand_fabric_kind kind;
+    uint32_t n_tiers;             // 2 (leaf, spine) or 3 (leaf, spine, core); rail only: 1 or 2
     uint32_t radix;               // ports of every switch; 0: unlimited (chassis)
-    uint32_t endpoints_per_leaf;  // NIC ports per leaf
+    uint32_t endpoints_per_leaf;  // fat tree: NIC ports per leaf
+    uint32_t nodes_per_unit;      // rails: nodes below one leaf of every rail
     double leaf_oversubscription;
-    uint32_t leaves_per_pod;      // 3 tiers
+    uint32_t leaves_per_pod;      // fat tree of 3 tiers
+    uint32_t units_per_pod;       // rail-optimised, 3 tiers
     double pod_oversubscription;  // 3 tiers
-    uint32_t spines;              // 2 tiers: in all; 3 tiers: per pod. 0: from the radix
+    uint32_t spines;              // 2 tiers: in all; 3 tiers: per pod; rail only: per rail. 0: from the radix
     uint32_t cores;               // 3 tiers. 0: from the radix
+    uint32_t planes;              // copies of the tree; a NIC has 1/planes of its rate in each. 0: 1
+    enum sand_cross_rail cross_rail;
     enum sand_spreading spreading;
+    double adaptive_efficiency;   // of the switch-to-switch capacity, SAND_SPREAD_ADAPTIVE
+    uint32_t hash_seed, queue_pairs;
+    int hash_polarised;           // all tiers hash alike
+    // Dragonfly: groups of `routers` with `endpoints_per_router` NICs and `global_links` each.
+    uint32_t groups, routers, endpoints_per_router, global_links;
+    // Torus: NICs in x, then y, then z; cubes of block^3 joined by optical circuit switches (0: none).
+    uint32_t size[3], block;
+    double loss;                  // packets lost on every network link, 0..1
+    double loss_window;           // packets in flight of a flow: rate x round trip / packet size
     const struct sand_link_type *link; // switch-to-switch ports
 };
 

@@ -74,6 +74,7 @@ struct sand_node_type {
     uint32_t n_gpus;
     enum sand_scaleup scaleup;
     const struct sand_link_type *scaleup_link; // per GPU, one direction; NULL without scale-up
+    uint32_t scaleup_nodes;                    // nodes that share one scale-up domain (0: 1)
     uint32_t n_nics;                           // compute NICs; GPU g uses NIC g*n_nics/n_gpus
     const struct sand_link_type *nic;
     const struct sand_link_type *host_link;    // GPU to host memory (PCIe), one per GPU

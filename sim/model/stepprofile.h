@@ -14,6 +14,9 @@ enum sand_link_class {
     SAND_LINK_LEAF_DOWN,
     SAND_LINK_SPINE_UP,
     SAND_LINK_SPINE_DOWN,
+    SAND_LINK_LOCAL,  // between routers of a dragonfly's group
+    SAND_LINK_GLOBAL, // between groups
+    SAND_LINK_TORUS,
     SAND_LINK_CLASSES
 };
 // "scaleup_out", "nic_up", ...

@@ -114,6 +114,11 @@ static const struct spec_field node_fields[] = {
      SPEC_REFERENCE(SPEC_LINK, struct sand_node_type, scaleup_link),
      .need = SPEC_OPTIONAL,
      .doc = "Link of one GPU to the scale-up switch; needed with one."},
+    {.name = "scaleup_nodes",
+     SPEC_SIZE(struct sand_node_type, scaleup_nodes),
+     SPEC_PRESET("1"),
+     .doc = "Consecutive nodes of the cluster that share one scale-up switch (a rack of GB200 "
+            "NVL72: 18)."},
     {.name = "nics",
      SPEC_SIZE(struct sand_node_type, n_nics),
      .doc = "Network ports for training traffic; GPU g uses port g x nics / gpus."},

@@ -87,68 +87,6 @@ const struct spec_element spec_policies = {.name = "policies",
 
 // ---- cluster ----
 
-static const char *const spreadings[] = {
-    [SAND_SPREAD_EVEN] = "even", [SAND_SPREAD_STATIC] = "static", NULL};
-
-static const struct spec_field fat_tree_fields[] = {
-    {.name = "tiers",
-     SPEC_MEMBER(SPEC_U32, struct sand_fabric_spec, n_tiers),
-     .dim = SAND_DIM_COUNT,
-     .range = {2, 3, 0},
-     .doc = "2 (leaf, spine) or 3 (leaf, spine, core)."},
-    {.name = "radix",
-     SPEC_WHOLE(struct sand_fabric_spec, radix),
-     SPEC_PRESET("0"),
-     .doc = "Ports of every switch; 0: unlimited (chassis)."},
-    {.name = "endpoints_per_leaf",
-     SPEC_SIZE(struct sand_fabric_spec, endpoints_per_leaf),
-     .doc = "Node ports below one leaf switch."},
-    {.name = "leaf_oversubscription",
-     SPEC_QUANTITY(SAND_DIM_RATIO, struct sand_fabric_spec, leaf_oversubscription),
-     SPEC_POSITIVE,
-     SPEC_PRESET("1"),
-     .doc = "Bandwidth of the node ports below a leaf over that of its uplinks."},
-    {.name = "leaves_per_pod",
-     SPEC_WHOLE(struct sand_fabric_spec, leaves_per_pod),
-     SPEC_PRESET("0"),
-     .doc = "Leaves in a pod; needed with 3 tiers, 0 with 2."},
-    {.name = "pod_oversubscription",
-     SPEC_QUANTITY(SAND_DIM_RATIO, struct sand_fabric_spec, pod_oversubscription),
-     SPEC_POSITIVE,
-     SPEC_PRESET("1"),
-     .doc = "Bandwidth of the node ports in a pod over that of its uplinks; 3 tiers."},
-    {.name = "spines",
-     SPEC_WHOLE(struct sand_fabric_spec, spines),
-     SPEC_PRESET("0"),
-     .doc = "Spine switches, with 3 tiers per pod; 0: from the radix."},
-    {.name = "cores",
-     SPEC_WHOLE(struct sand_fabric_spec, cores),
-     SPEC_PRESET("0"),
-     .doc = "Core switches, 3 tiers; 0: from the radix."},
-    {.name = "spreading",
-     SPEC_MEMBER(SPEC_WORD, struct sand_fabric_spec, spreading),
-     .words = spreadings,
-     SPEC_PRESET("even"),
-     .doc = "How flows use equal-cost paths: evenly, or each by its destination's index."},
-    {.name = "link",
-     SPEC_REFERENCE(SPEC_LINK, struct sand_fabric_spec, link),
-     .doc = "Link between switches."},
-    {.name = "link_rate",
-     SPEC_EXTRA(SAND_DIM_BANDWIDTH, 0),
-     .need = SPEC_OPTIONAL,
-     SPEC_POSITIVE,
-     .doc = "Replaces the rate of that link."},
-};
-
-const struct spec_element spec_fat_tree = {
-    .name = "fat_tree",
-    .key = "fat_tree",
-    FIELDS(fat_tree_fields),
-    .size = sizeof(struct sand_fabric_spec),
-    .finish = spec_finish_fat_tree,
-    .doc = "A fat tree of two or three tiers. Oversubscription is down:up and cumulative, as "
-           "operators state it."};
-
 static const char *const storage_forms[] = {"a reference (use)", "a definition (source, servers)"};
 
 static const struct spec_field cluster_storage_fields[] = {
@@ -226,11 +164,21 @@ static const struct spec_field cluster_fields[] = {
      .doc = "Facility power over IT power."},
 };
 
+#define FABRIC(of, number)                                                                         \
+    {                                                                                              \
+        .element = &spec_##of, .offset = offsetof(struct sand_cluster, fabric), .min = 1,          \
+        .max = 1, .form = (number)                                                                 \
+    }
+
+static const char *const cluster_forms[] = {"a <fat_tree>", "a <rail_optimised>", "a <rail_only>",
+                                            "a <dragonfly>", "a <torus>"};
+
 static const struct spec_child cluster_children[] = {
-    {.element = &spec_fat_tree,
-     .offset = offsetof(struct sand_cluster, fabric),
-     .min = 1,
-     .max = 1},
+    FABRIC(fat_tree, 1),
+    FABRIC(rail_optimised, 2),
+    FABRIC(rail_only, 3),
+    FABRIC(dragonfly, 4),
+    FABRIC(torus, 5),
     {.element = &spec_cluster_storage, .offset = offsetof(struct sand_cluster, storage), .max = 1},
 };
 
@@ -239,6 +187,8 @@ const struct spec_element spec_cluster = {
     .key = "cluster",
     FIELDS(cluster_fields),
     CHILDREN(cluster_children),
+    .forms = cluster_forms,
+    .n_forms = SPEC_COUNT(cluster_forms),
     .size = sizeof(struct sand_cluster),
     .finish = spec_finish_cluster,
     .doc = "Equal nodes, the fabric that joins them, storage, and places."};

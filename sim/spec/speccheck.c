@@ -27,6 +27,11 @@ SPEC_FINISH(node)
                    "node \"%s\" has a \"scaleup_link\" but scaleup=\"none\"; write "
                    "scaleup=\"nvswitch\" or drop the link",
                    type->id);
+    if (type->scaleup == SAND_SCALEUP_NONE && type->scaleup_nodes > 1)
+        spec_error(binding, place_of(node),
+                   "node \"%s\" has \"scaleup_nodes\" but scaleup=\"none\"; write "
+                   "scaleup=\"nvswitch\" or drop it",
+                   type->id);
     if (type->idle_W > type->max_W)
         spec_error(binding, place_of(node), "node \"%s\": idle_power is more than max_power",
                    type->id);
@@ -79,60 +84,6 @@ SPEC_FINISH(checkpoint)
 }
 
 // ---- cluster ----
-
-// A copy of the link with another rate, under an id of its own so that the canonical text can
-// define it. Its provenance stays that of the original.
-static const struct sand_link_type *link_at_rate(struct spec_binding *binding,
-                                                 const struct sand_link_type *link, double rate_Bps)
-{
-    char text[40];
-    sand_quantity_canonical(rate_Bps, SAND_DIM_NUMBER, text, sizeof text);
-    for (char *c = text; *c; c++)
-        if (*c == '+')
-            *c = '_';
-    const char *id = sand_arena_printf(binding->arena, "%.36s-at-%sBps", link->id, text);
-    struct spec_entry *entry = id ? spec_entry_add(binding, SPEC_LINK, id) : NULL;
-    if (!entry)
-        return spec_no_memory(binding);
-    struct sand_link_type *copy = entry->model;
-    *copy = *link;
-    copy->id = entry->id;
-    copy->rate_Bps = rate_Bps;
-    entry->bound = 1;
-    return copy;
-}
-
-static void check_tiers(struct spec_binding *binding, const xmlNode *node,
-                        const struct sand_fabric_spec *fabric)
-{
-    if (fabric->n_tiers == 3 && fabric->leaves_per_pod == 0)
-        spec_error(binding, place_of(node),
-                   "fat_tree of 3 tiers lacks the attribute \"leaves_per_pod\"; write "
-                   "leaves_per_pod=\"192\"");
-    if (fabric->n_tiers == 2 && (fabric->leaves_per_pod > 0 || fabric->cores > 0))
-        spec_error(binding, place_of(node),
-                   "fat_tree of 2 tiers has \"%s\", which only 3 tiers have; write tiers=\"3\" or "
-                   "drop it",
-                   fabric->cores > 0 ? "cores" : "leaves_per_pod");
-}
-
-SPEC_FINISH(fat_tree)
-{
-    struct sand_fabric_spec *fabric = model;
-    check_tiers(binding, node, fabric);
-    double rate_Bps = extra[0];
-    if (!(rate_Bps > 0) || !fabric->link || rate_Bps == fabric->link->rate_Bps)
-        return;
-    if (rate_Bps > fabric->link->rate_Bps) {
-        char given[40], listed[40];
-        sand_quantity_format(rate_Bps, SAND_DIM_BANDWIDTH, 4, given, sizeof given);
-        sand_quantity_format(fabric->link->rate_Bps, SAND_DIM_BANDWIDTH, 4, listed, sizeof listed);
-        spec_warning(binding, place_of(node),
-                     "fat_tree attribute \"link_rate\" is %s, faster than the %s of link \"%s\"",
-                     given, listed, fabric->link->id);
-    }
-    fabric->link = link_at_rate(binding, fabric->link, rate_Bps);
-}
 
 static uint32_t ceil_div(uint32_t a, uint32_t b)
 {

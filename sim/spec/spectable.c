@@ -5,7 +5,8 @@
 #include <string.h>
 
 const struct spec_element *const spec_elements[] = {
-    &spec_experiment, &spec_cluster,      &spec_fat_tree, &spec_cluster_storage,
+    &spec_experiment, &spec_cluster,      &spec_fat_tree, &spec_rail_optimised,
+    &spec_rail_only,  &spec_dragonfly,    &spec_torus,    &spec_cluster_storage,
     &spec_jobs,       &spec_job,          &spec_split,    &spec_checkpoint,
     &spec_param,      &spec_faults,       &spec_fault,    &spec_policies,
     &spec_schedule,   &spec_place_policy, &spec_recover,  &spec_definitions,

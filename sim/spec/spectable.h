@@ -99,6 +99,9 @@ struct spec_element {
     size_t size;         // of the model struct
     enum spec_kind kind; // of a catalogue element
     int addable;         // --set may create one
+    // Whether a bound struct that several elements share is of this one; NULL: if its signature is
+    // set.
+    int (*present)(const void *model);
     // Derives what the text does not state and checks what takes more than one attribute. Called
     // after the children are bound if every attribute was good (a child may not be: its struct is
     // then partly zero); `node` is NULL if the element was left out.
@@ -108,9 +111,10 @@ struct spec_element {
 
 enum { SPEC_MAX_EXTRA = 4, SPEC_MAX_FIELDS = 40 };
 
-extern const struct spec_element spec_experiment, spec_cluster, spec_fat_tree, spec_cluster_storage,
-    spec_jobs, spec_job, spec_split, spec_checkpoint, spec_param, spec_faults, spec_fault,
-    spec_policies, spec_schedule, spec_place_policy, spec_recover, spec_definitions;
+extern const struct spec_element spec_experiment, spec_cluster, spec_fat_tree, spec_rail_optimised,
+    spec_rail_only, spec_dragonfly, spec_torus, spec_cluster_storage, spec_jobs, spec_job,
+    spec_split, spec_checkpoint, spec_param, spec_faults, spec_fault, spec_policies, spec_schedule,
+    spec_place_policy, spec_recover, spec_definitions;
 extern const struct spec_element spec_gpu, spec_link, spec_node, spec_kernels, spec_software,
     spec_storage, spec_model;
 

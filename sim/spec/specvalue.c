@@ -277,12 +277,26 @@ const char *spec_value_text(const struct spec_field *field, const void *model,
     }
 }
 
+// A form of children only is there if one of them is.
+static int has_child_of_form(const struct spec_element *element, unsigned form, const void *model)
+{
+    for (size_t i = 0; i < element->n_children; i++) {
+        const struct spec_child *child = &element->children[i];
+        if (child->form == form && child->place == SPEC_HERE &&
+            spec_is_present(child->element, 0, spec_at_const(model, child->offset)))
+            return 1;
+    }
+    return 0;
+}
+
 int spec_is_present(const struct spec_element *element, unsigned form, const void *model)
 {
     static const char zero[16];
+    if (element->present && form == 0)
+        return element->present(model);
     const struct spec_field *field = spec_signature(element, form);
     if (!field)
-        return form == 0;
+        return form == 0 || has_child_of_form(element, form, model);
     const void *member = spec_at_const(model, field->offset);
     switch (field->type) {
     case SPEC_F64:

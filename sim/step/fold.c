@@ -52,8 +52,9 @@ static void refine_links(const struct step_traffic *traffic, struct colours *c)
     memset(c->sum, 0, c->n_links * sizeof *c->sum);
     for (size_t e = 0; e < traffic->n_edges; e++) {
         const struct step_edge *edge = &traffic->edges[e];
+        const uint32_t *links = step_edge_links(traffic, edge);
         for (uint32_t i = 0; i < edge->n_links; i++)
-            c->sum[edge->links[i]] += pair(c->flow[edge->flow], step_edge_weight(edge, i));
+            c->sum[links[i]] += pair(c->flow[edge->flow], step_edge_weight(edge, i));
     }
     for (uint32_t l = 0; l < c->n_links; l++)
         c->link[l] = pair(c->link[l], c->sum[l]);
@@ -67,9 +68,10 @@ static void refine_flows(const struct step_traffic *traffic, struct colours *c)
         uint64_t sum = 0;
         for (uint32_t e = flow->first_edge; e < flow->first_edge + flow->n_edges; e++) {
             const struct step_edge *edge = &traffic->edges[e];
+            const uint32_t *links = step_edge_links(traffic, edge);
             for (uint32_t i = 0; i < edge->n_links; i++)
-                if (traffic->links[edge->links[i]].state == STEP_LINK_KEPT)
-                    sum += pair(c->link[edge->links[i]], step_edge_weight(edge, i));
+                if (traffic->links[links[i]].state == STEP_LINK_KEPT)
+                    sum += pair(c->link[links[i]], step_edge_weight(edge, i));
         }
         if (flow->actor != SAND_NONE)
             sum = pair(sum, c->actor[flow->actor]);
@@ -204,10 +206,9 @@ static void mark_used(const struct step_traffic *traffic, uint8_t *flow_used, ui
 {
     for (uint32_t f = 0; f < traffic->n_flows; f++)
         flow_used[f] = traffic->flows[f].n_edges > 0;
-    for (size_t e = 0; e < traffic->n_edges; e++)
-        for (uint32_t i = 0; i < traffic->edges[e].n_links; i++)
-            if (traffic->links[traffic->edges[e].links[i]].state == STEP_LINK_KEPT)
-                link_used[traffic->edges[e].links[i]] = 1;
+    for (size_t i = 0; i < traffic->n_edge_links; i++)
+        if (traffic->links[traffic->edge_links[i]].state == STEP_LINK_KEPT)
+            link_used[traffic->edge_links[i]] = 1;
 }
 
 // Every entity its own colour: its number.

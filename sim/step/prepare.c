@@ -61,9 +61,10 @@ static void set_tp(const struct setting *set, double layers, double forwards, do
         return;
     const struct sand_collective reduce = {SAND_ALL_REDUCE, tp, set->activation_B};
     const struct sand_collective scatter = {SAND_REDUCE_SCATTER, tp, set->activation_B};
-    const uint32_t nodes = (tp + set->type->n_gpus - 1) / set->type->n_gpus;
+    const uint32_t domain_gpus = set->q->fabric->nodes_per_domain * set->type->n_gpus;
+    const uint32_t domains = (tp + domain_gpus - 1) / domain_gpus;
     const struct sand_link_type *scaleup = set->type->scaleup_link;
-    const uint32_t n_network = nodes > 1 ? nodes : 0;
+    const uint32_t n_network = domains > 1 ? domains : 0;
     double latency_s =
         set->split->sequence_parallel
             ? 2 * sand_collective_latency_s(&scatter, scaleup, set->type->nic, n_network)
@@ -87,7 +88,9 @@ static void set_cp(const struct setting *set, double layers, double forwards, do
     const double kv_B =
         2.0 * 2.0 * set->tokens * model->n_kv_heads * model->head_dim / set->split->tp;
     const double exposed = set->q->job->software->tp_exposed;
-    const int inside = set->split->cp * set->split->tp <= set->type->n_gpus;
+    const uint32_t domain_gpus = set->q->fabric->nodes_per_domain * set->type->n_gpus;
+    const int inside =
+        set->type->scaleup_link != NULL && set->split->cp * set->split->tp <= domain_gpus;
     const double latency_s =
         (inside ? set->type->scaleup_link : set->type->nic)->p2p_latency_s * exposed * hops;
     chunk->cp_B[0] = layers * forwards * exposed * hops * kv_B;
@@ -389,11 +392,13 @@ static enum sand_rc set_link_use(const struct step_traffic *traffic,
     for (size_t e = 0; e < traffic->n_edges; e++) {
         const struct step_edge *edge = &traffic->edges[e];
         const double bytes = hop_bytes(problem, &traffic->flows[edge->flow]);
+        const uint32_t *links = step_edge_links(traffic, edge);
         for (uint32_t i = 0; i < edge->n_links; i++) {
-            const uint32_t fabric_link = traffic->links[edge->links[i]].fabric_link;
+            const uint32_t fabric_link = traffic->links[links[i]].fabric_link;
             const uint8_t link_class = fabric->links[fabric_link].link_class;
-            link_B[edge->links[i]] += bytes * step_edge_weight(edge, i);
-            h->link_B[link_class] += bytes * traffic->rails;
+            const double part_B = bytes / step_link_paths(traffic, link_class);
+            link_B[links[i]] += part_B * step_edge_weight(edge, i);
+            h->link_B[link_class] += part_B * traffic->rails;
         }
     }
     for (uint32_t l = 0; l < traffic->n_links; l++) {
@@ -477,7 +482,7 @@ enum sand_rc sand_step_prepare(const struct sand_step_question *question, const 
 void sand_step_warn(const struct sand_step_question *question, struct sand_diag *diag)
 {
     const struct sand_split *split = &question->job->split;
-    const uint32_t per_node = question->fabric->gpus_per_node;
+    const uint32_t per_node = question->fabric->gpus_per_node * question->fabric->nodes_per_domain;
     if (split->tp > per_node || per_node % split->tp != 0)
         sand_diag_add(diag, SAND_WARNING, NULL, 0,
                       "job \"%s\": tp = %u does not divide the scale-up domain of %u GPUs, so "

@@ -44,9 +44,10 @@ static enum sand_rc collect_uses(struct reduction *r)
 {
     for (size_t e = 0; e < r->traffic->n_edges; e++) {
         const struct step_edge *edge = &r->traffic->edges[e];
+        const uint32_t *links = step_edge_links(r->traffic, edge);
         for (uint32_t i = 0; i < edge->n_links; i++) {
-            const uint32_t link = r->classes->link[edge->links[i]];
-            if (link == SAND_NONE || r->classes->link_member[link] != edge->links[i])
+            const uint32_t link = r->classes->link[links[i]];
+            if (link == SAND_NONE || r->classes->link_member[link] != links[i])
                 continue;
             SAND_TRY(
                 sand_grow((void **)&r->uses, &r->use_capacity, r->n_uses + 1, sizeof *r->uses));

@@ -60,7 +60,7 @@ static int rails_are_equal(const struct step_traffic *traffic)
 {
     const struct sand_step_question *q = traffic->question;
     const struct sand_fabric *fabric = q->fabric;
-    if (q->folding == SAND_NO_FOLD || fabric->spreading != SAND_SPREAD_EVEN ||
+    if (q->folding == SAND_NO_FOLD || !sand_fabric_is_aggregate(fabric) || fabric->n_rails > 1 ||
         q->job->split.tp > fabric->gpus_per_node || fabric->gpus_per_node % q->job->split.tp != 0 ||
         fabric->gpus_per_node % fabric->nics_per_node != 0 ||
         q->job->split.tp % nic_share(traffic) != 0 ||
@@ -99,28 +99,67 @@ static struct place place_of(const struct step_traffic *traffic, uint32_t actor,
     return (struct place){q->nodes[rank / per_node], rank % per_node};
 }
 
+static enum sand_rc begin_edge(struct step_traffic *traffic, uint32_t flow, uint32_t end_weight,
+                               uint32_t weight)
+{
+    SAND_TRY(sand_grow((void **)&traffic->edges, &traffic->edge_capacity, traffic->n_edges + 1,
+                       sizeof *traffic->edges));
+    traffic->edges[traffic->n_edges++] =
+        (struct step_edge){.flow = flow,
+                           .first_link = (uint32_t)traffic->n_edge_links,
+                           .end_weight = end_weight,
+                           .weight = weight};
+    traffic->flows[flow].n_edges++;
+    return SAND_OK;
+}
+
+static enum sand_rc add_links(struct step_traffic *traffic, const uint32_t *links, uint32_t n)
+{
+    SAND_TRY(sand_grow((void **)&traffic->edge_links, &traffic->edge_link_capacity,
+                       traffic->n_edge_links + n, sizeof *traffic->edge_links));
+    for (uint32_t i = 0; i < n; i++)
+        traffic->edge_links[traffic->n_edge_links++] = links[i];
+    traffic->edges[traffic->n_edges - 1].n_links = n;
+    return SAND_OK;
+}
+
+// One of a hop's queue pairs. A relay over the scale-up domain carries the whole hop: it is listed
+// with the first.
+static enum sand_rc add_path(struct step_traffic *traffic, uint32_t flow, uint32_t source,
+                             uint32_t target, uint32_t path)
+{
+    const struct sand_fabric *fabric = traffic->question->fabric;
+    uint32_t links[SAND_ROUTE_MAX], skip = 0;
+    const uint32_t n = sand_fabric_route_path(fabric, source, target, path, links);
+    if (n == SAND_NONE) {
+        traffic->cut_from = source;
+        traffic->cut_to = target;
+        return SAND_ERR_INPUT;
+    }
+    while (path > 0 && skip < n && fabric->links[links[skip]].link_class <= SAND_LINK_SCALEUP_IN)
+        skip++;
+    if (path > 0 && skip == n)
+        return SAND_OK;
+    SAND_TRY(
+        begin_edge(traffic, flow, traffic->rails > 1 ? nic_share(traffic) : 1, traffic->rails));
+    return add_links(traffic, links + skip, n - skip);
+}
+
 static enum sand_rc add_edge(struct step_traffic *traffic, uint32_t flow, struct place from,
                              struct place to)
 {
     const struct sand_fabric *fabric = traffic->question->fabric;
-    SAND_TRY(sand_grow((void **)&traffic->edges, &traffic->edge_capacity, traffic->n_edges + 1,
-                       sizeof *traffic->edges));
-    struct step_edge *edge = &traffic->edges[traffic->n_edges++];
-    edge->flow = flow;
-    traffic->flows[flow].n_edges++;
     const uint32_t out = sand_fabric_scaleup_out(fabric, from.node, from.gpu);
-    if (from.node == to.node && out != SAND_NONE) {
-        edge->n_links = 2;
-        edge->end_weight = 1;
-        edge->links[0] = out;
-        edge->links[1] = sand_fabric_scaleup_in(fabric, to.node, to.gpu);
-        return SAND_OK;
+    if (out != SAND_NONE && sand_fabric_domain_of_node(fabric, from.node) ==
+                                sand_fabric_domain_of_node(fabric, to.node)) {
+        const uint32_t links[] = {out, sand_fabric_scaleup_in(fabric, to.node, to.gpu)};
+        SAND_TRY(begin_edge(traffic, flow, 1, 0));
+        return add_links(traffic, links, 2);
     }
     const uint32_t source = sand_fabric_nic_of_gpu(fabric, from.node, from.gpu);
     const uint32_t target = sand_fabric_nic_of_gpu(fabric, to.node, to.gpu);
-    edge->n_links = source == target ? 0 : sand_fabric_route(fabric, source, target, edge->links);
-    edge->end_weight = traffic->rails > 1 ? nic_share(traffic) : 1;
-    edge->weight = traffic->rails;
+    for (uint32_t path = 0; path < fabric->n_paths; path++)
+        SAND_TRY(add_path(traffic, flow, source, target, path));
     return SAND_OK;
 }
 
@@ -192,36 +231,43 @@ static enum sand_rc add_sends(struct step_traffic *traffic, uint32_t actor, uint
     return SAND_OK;
 }
 
-// How many consecutive members of a data-parallel group share a node, if the same number does
-// everywhere and the ring leaves the node at all; else 1.
+static uint32_t domain_of(const struct step_traffic *traffic, uint32_t actor)
+{
+    const struct sand_fabric *fabric = traffic->question->fabric;
+    if (sand_fabric_scaleup_out(fabric, 0, 0) == SAND_NONE)
+        return place_of(traffic, actor, 0).node;
+    return sand_fabric_domain_of_node(fabric, place_of(traffic, actor, 0).node);
+}
+
+// How many consecutive members of a data-parallel group share a scale-up domain (without one: a
+// node), if the same number does everywhere and the ring leaves the domain at all; else 1.
 static uint32_t ring_channels(const struct step_traffic *traffic)
 {
     const uint32_t dp = traffic->dp, pp = traffic->pp;
     uint32_t run = 1;
-    while (run < dp && place_of(traffic, run * pp, 0).node == place_of(traffic, 0, 0).node)
+    while (run < dp && domain_of(traffic, run * pp) == domain_of(traffic, 0))
         run++;
     if (run == dp || dp % run != 0)
         return 1;
     for (uint32_t s = 0; s < pp; s++)
         for (uint32_t d = 0; d < dp; d++)
-            if (place_of(traffic, d * pp + s, 0).node !=
-                place_of(traffic, (d - d % run) * pp + s, 0).node)
+            if (domain_of(traffic, d * pp + s) != domain_of(traffic, (d - d % run) * pp + s))
                 return 1;
     return run;
 }
 
-// Nodes that the first stage's ring comes through; 0: it stays in one.
+// Scale-up domains that the first stage's ring comes through; 0: it stays in one.
 static uint32_t ring_nodes(const struct step_traffic *traffic)
 {
     uint32_t changes = 0;
     for (uint32_t d = 0; d < traffic->dp; d++)
-        changes += place_of(traffic, d * traffic->pp, 0).node !=
-                   place_of(traffic, (d + 1) % traffic->dp * traffic->pp, 0).node;
+        changes += domain_of(traffic, d * traffic->pp) !=
+                   domain_of(traffic, (d + 1) % traffic->dp * traffic->pp);
     return changes;
 }
 
-// A ring over the replicas of one stage and rail. Members that share a node are visited in rotated
-// order, one rotation a channel, so that every NIC of theirs carries its part.
+// A ring over the replicas of one stage and rail. Members that share a domain are visited in
+// rotated order, one rotation a channel, so that every NIC of theirs carries its part.
 static enum sand_rc add_ring(struct step_traffic *traffic, uint32_t stage, uint32_t rail)
 {
     const uint32_t dp = traffic->dp, pp = traffic->pp, n = traffic->channels;
@@ -262,7 +308,8 @@ static double usable_Bps(const struct sand_step_question *q, const struct sand_f
         link->link_class <= SAND_LINK_SCALEUP_IN ? type->scaleup_link
         : link->link_class <= SAND_LINK_NIC_DOWN ? type->nic
                                                  : q->cluster->fabric.link;
-    return link->capacity_Bps * link->speed * kind->usable;
+    const double goodput = link->link_class <= SAND_LINK_SCALEUP_IN ? 1 : q->fabric->goodput;
+    return link->capacity_Bps * link->speed * kind->usable * goodput;
 }
 
 // Numbers the links that hops cross, in the fabric's order, and renumbers the hops.
@@ -272,24 +319,23 @@ static enum sand_rc number_links(struct step_traffic *traffic)
     uint32_t *number = sand_calloc(fabric->n_links, sizeof *number);
     if (number == NULL)
         return SAND_ERR_NOMEM;
-    for (size_t e = 0; e < traffic->n_edges; e++)
-        for (uint32_t i = 0; i < traffic->edges[e].n_links; i++)
-            number[traffic->edges[e].links[i]] = 1;
+    for (size_t i = 0; i < traffic->n_edge_links; i++)
+        number[traffic->edge_links[i]] = 1;
     for (uint32_t l = 0; l < fabric->n_links; l++)
         traffic->n_links += number[l];
     traffic->links = sand_calloc(traffic->n_links, sizeof *traffic->links);
     for (uint32_t l = 0, n = 0; traffic->links != NULL && l < fabric->n_links; l++) {
         if (number[l] == 0)
             continue;
-        traffic->links[n] =
-            (struct step_link){.fabric_link = l,
-                               .state = STEP_LINK_KEPT,
-                               .capacity_Bps = usable_Bps(traffic->question, &fabric->links[l])};
+        traffic->links[n] = (struct step_link){
+            .fabric_link = l,
+            .state = STEP_LINK_KEPT,
+            .capacity_Bps = usable_Bps(traffic->question, &fabric->links[l]) *
+                            step_link_paths(traffic, fabric->links[l].link_class)};
         number[l] = n++;
     }
-    for (size_t e = 0; e < traffic->n_edges; e++)
-        for (uint32_t i = 0; i < traffic->edges[e].n_links; i++)
-            traffic->edges[e].links[i] = number[traffic->edges[e].links[i]];
+    for (size_t i = 0; i < traffic->n_edge_links; i++)
+        traffic->edge_links[i] = number[traffic->edge_links[i]];
     sand_free(number);
     return traffic->links == NULL ? SAND_ERR_NOMEM : SAND_OK;
 }
@@ -310,18 +356,19 @@ static enum sand_rc sum_feeding_nics(const struct step_traffic *traffic, int end
         const struct step_edge *edge = &traffic->edges[e];
         if (edge->n_links <= 2)
             continue;
-        const uint32_t nic = edge->links[end ? edge->n_links - 1 : 0];
+        const uint32_t nic = step_edge_links(traffic, edge)[end ? edge->n_links - 1 : 0];
         next[e] = head[nic];
         head[nic] = e + 1;
     }
     for (uint32_t nic = 0; rc == SAND_OK && nic < traffic->n_links; nic++)
         for (uint32_t e = head[nic]; e != 0; e = next[e - 1]) {
             const struct step_edge *edge = &traffic->edges[e - 1];
+            const uint32_t *links = step_edge_links(traffic, edge);
             for (uint32_t i = 1; i + 1 < edge->n_links; i++) {
-                if (stamp[edge->links[i]] == nic + 1)
+                if (stamp[links[i]] == nic + 1)
                     continue;
-                stamp[edge->links[i]] = nic + 1;
-                sum_Bps[edge->links[i]] +=
+                stamp[links[i]] = nic + 1;
+                sum_Bps[links[i]] +=
                     traffic->links[nic].capacity_Bps * edge->weight / edge->end_weight;
             }
         }
@@ -385,6 +432,15 @@ enum sand_rc step_traffic_build(const struct sand_step_question *question, const
         rc = number_links(traffic);
     if (rc == SAND_OK)
         rc = sort_links(traffic, binding, n_binding);
+    if (rc == SAND_ERR_INPUT) {
+        const uint32_t nics = question->fabric->nics_per_node;
+        const uint32_t from = traffic->cut_from, to = traffic->cut_to;
+        step_traffic_free(traffic);
+        return sand_fail(diag, rc,
+                         "step of job \"%s\": node %u NIC %u cannot reach node %u NIC %u: nothing "
+                         "that works joins them",
+                         question->job->id, from / nics, from % nics, to / nics, to % nics);
+    }
     if (rc != SAND_OK) {
         step_traffic_free(traffic);
         return sand_fail(diag, rc, "step of job \"%s\": %s", question->job->id, sand_rc_text(rc));
@@ -396,6 +452,7 @@ void step_traffic_free(struct step_traffic *traffic)
 {
     sand_free(traffic->flows);
     sand_free(traffic->edges);
+    sand_free(traffic->edge_links);
     sand_free(traffic->links);
     *traffic = (struct step_traffic){0};
 }

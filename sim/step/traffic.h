@@ -11,13 +11,14 @@
 
 // One hop of a flow: a route over the network, or from port to port inside a scale-up domain.
 // Stands for `rails` equal hops of the group's rails when rails are folded; then their counts add
-// up on the links they share.
+// up on the links they share. Where flows take several paths (hash spreading), a hop is one edge
+// per queue pair, and the capacities of the network are given per queue pair: times the paths.
 struct step_edge {
     uint32_t flow;
     uint32_t n_links;
-    uint32_t links[SAND_ROUTE_MAX]; // numbers of step_traffic's links
-    uint32_t end_weight, weight;    // how often the hop counts on its first and last link, and on
-                                    // those between
+    uint32_t first_link;         // in step_traffic's edge_links
+    uint32_t end_weight, weight; // how often the hop counts on its first and last link, and on
+                                 // those between
 };
 
 enum step_link_state {
@@ -61,7 +62,10 @@ struct step_traffic {
     uint32_t n_flows;
     struct step_edge *edges;
     size_t n_edges, edge_capacity;
-    struct step_link *links; // in the fabric's order
+    uint32_t *edge_links; // numbers of `links`
+    size_t n_edge_links, edge_link_capacity;
+    uint32_t cut_from, cut_to; // NICs that nothing joins, if SAND_ERR_INPUT was returned
+    struct step_link *links;   // in the fabric's order
     uint32_t n_links;
 };
 
@@ -81,6 +85,18 @@ uint32_t step_flow_ring(const struct step_traffic *traffic, uint32_t stage);
 
 // Number of an actor's first GPU in rank order.
 uint32_t step_actor_rank(const struct sand_split *split, uint32_t actor);
+
+static inline const uint32_t *step_edge_links(const struct step_traffic *traffic,
+                                              const struct step_edge *edge)
+{
+    return traffic->edge_links + edge->first_link;
+}
+
+// Paths that share a flow on links of this class.
+static inline uint32_t step_link_paths(const struct step_traffic *traffic, uint32_t link_class)
+{
+    return link_class <= SAND_LINK_SCALEUP_IN ? 1 : traffic->question->fabric->n_paths;
+}
 
 static inline uint32_t step_edge_weight(const struct step_edge *edge, uint32_t i)
 {

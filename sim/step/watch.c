@@ -26,11 +26,12 @@ static enum sand_rc collect_watched(const struct step_traffic *traffic,
     size_t capacity = 0;
     for (size_t e = 0; e < traffic->n_edges; e++) {
         const struct step_edge *edge = &traffic->edges[e];
+        const uint32_t *links = step_edge_links(traffic, edge);
         for (uint32_t i = 1; i + 1 < edge->n_links; i++) {
-            if (traffic->links[edge->links[i]].state != STEP_LINK_WATCHED)
+            if (traffic->links[links[i]].state != STEP_LINK_WATCHED)
                 continue;
             SAND_TRY(sand_grow((void **)uses, &capacity, *n_uses + 1, sizeof **uses));
-            (*uses)[(*n_uses)++] = (struct watched_use){edge->links[i], classes->flow[edge->flow],
+            (*uses)[(*n_uses)++] = (struct watched_use){links[i], classes->flow[edge->flow],
                                                         step_edge_weight(edge, i)};
         }
     }

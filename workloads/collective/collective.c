@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "collective.h"
 
+#include <stddef.h>
+
 double sand_collective_hop_B(const struct sand_collective *collective)
 {
     const double n = collective->ranks;
@@ -47,7 +49,7 @@ double sand_collective_latency_s(const struct sand_collective *collective,
     const uint32_t steps = sand_collective_steps(collective);
     if (steps == 0)
         return 0.0;
-    const uint32_t on_network = n_network < steps ? n_network : steps;
+    const uint32_t on_network = n_network < steps && scaleup != NULL ? n_network : steps;
     const uint32_t on_scaleup = steps - on_network;
     if (collective->kind == SAND_SEND)
         return on_network ? network->p2p_latency_s : scaleup->p2p_latency_s;

@@ -28,7 +28,8 @@ uint32_t sand_collective_steps(const struct sand_collective *collective);
 // Latency: one base (the larger of the link types used) plus a term per step, n_network of the
 // steps on the network, the others on the scale-up link: NCCL's ring model (tuning.cc, protocol
 // Simple). A send has one message latency. The link type that no step uses may be NULL. Grows with
-// ranks; 0 for fewer than two. Seconds.
+// ranks; 0 for fewer than two. Without a scale-up link (NULL) every step is on the network.
+// Seconds.
 double sand_collective_latency_s(const struct sand_collective *collective,
                                  const struct sand_link_type *scaleup,
                                  const struct sand_link_type *network, uint32_t n_network);

@@ -1,0 +1,220 @@
+// Torus: every NIC has a router with two links in each dimension, all dimensions closed to rings.
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// NIC n stands at x = n mod X, y = n / X mod Y, z = n / X / Y. Order of the links of class TORUS:
+// (NIC * dimensions + dimension) * 2 + way, way 0 towards larger coordinates. With cubes (Jouppi et
+// al., "TPU v4", ISCA 2023) the links that leave a cube of block^3 run through optical circuit
+// switches: the two faces of a dimension's position share one, so there are 3 block^2 of them (48
+// for cubes of 4x4x4), each with two ports per cube.
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "fabricwiring.h"
+#include "ids.h"
+
+// ---- shape ----
+
+static enum sand_rc check(const struct sand_cluster *cluster, struct sand_diag *diag)
+{
+    const struct sand_fabric_spec *s = &cluster->fabric;
+    const struct sand_node_type *type = cluster->node_type;
+    if (type == NULL || type->n_nics == 0 || type->n_gpus == 0 || cluster->n_nodes == 0 ||
+        s->link == NULL || type->nic == NULL ||
+        (type->scaleup != SAND_SCALEUP_NONE && type->scaleup_link == NULL))
+        return sand_fail(diag, SAND_ERR_INPUT,
+                         "cluster \"%s\": a torus needs nodes with GPUs, NICs and link types",
+                         cluster->name);
+    const uint64_t need = (uint64_t)cluster->n_nodes * type->n_nics;
+    uint64_t room = 1, hops = 0;
+    for (int d = 0; d < 3; d++) {
+        if (s->size[d] == 0 || s->size[d] > 65536 || (d < 2 && s->size[d] < 2))
+            return sand_fail(diag, SAND_ERR_INPUT,
+                             "cluster \"%s\": torus size %" PRIu32 "; x and y are 2 to 65536, z is "
+                             "1 (two dimensions) to 65536",
+                             cluster->name, s->size[d]);
+        room *= s->size[d];
+        hops += s->size[d] / 2;
+    }
+    if (need != room)
+        return sand_fail(diag, SAND_ERR_INPUT,
+                         "cluster \"%s\": %" PRIu64 " NICs, but the torus of %" PRIu32 " x %" PRIu32
+                         " x %" PRIu32 " has %" PRIu64 " places; they must be equal",
+                         cluster->name, need, s->size[0], s->size[1], s->size[2], room);
+    if (hops + 2 > SAND_ROUTE_MAX - 8)
+        return sand_fail(diag, SAND_ERR_INPUT,
+                         "cluster \"%s\": the longest way in the torus is %" PRIu64
+                         " links, more than the %d of a route; make its sides more equal",
+                         cluster->name, hops, SAND_ROUTE_MAX - 10);
+    for (int d = 0; s->block > 0 && d < 3; d++)
+        if (s->size[d] % s->block != 0)
+            return sand_fail(diag, SAND_ERR_INPUT,
+                             "cluster \"%s\": torus size %" PRIu32 " is no multiple of the cubes' "
+                             "%" PRIu32,
+                             cluster->name, s->size[d], s->block);
+    if (s->spreading != SAND_SPREAD_STATIC)
+        return sand_fail(diag, SAND_ERR_INPUT,
+                         "cluster \"%s\": a torus routes dimension after dimension; spreading is "
+                         "static",
+                         cluster->name);
+    return SAND_OK;
+}
+
+static enum sand_rc shape(const struct sand_cluster *cluster, struct sand_fabric *f,
+                          struct fabric_class classes[SAND_LINK_CLASSES], struct sand_diag *diag)
+{
+    SAND_TRY(check(cluster, diag));
+    const struct sand_fabric_spec *s = &cluster->fabric;
+    f->n_endpoints = f->n_switches = cluster->n_nodes * cluster->node_type->n_nics;
+    f->endpoints_per_leaf = 1;
+    f->n_dims = s->size[2] > 1 ? 3 : 2;
+    f->block = s->block;
+    for (int d = 0; d < 3; d++)
+        f->size[d] = s->size[d];
+    classes[SAND_LINK_TORUS] =
+        (struct fabric_class){(uint64_t)f->n_endpoints * f->n_dims * 2, s->link->rate_Bps};
+    return SAND_OK;
+}
+
+// A cube has a link per way and position of a face; two ways make one cable.
+static void count(const struct sand_fabric *f, struct sand_fabric_counts *counts)
+{
+    counts->routers = f->n_endpoints;
+    counts->torus_cables = (uint64_t)f->n_endpoints * f->n_dims;
+    if (f->block == 0)
+        return;
+    const uint64_t face = (uint64_t)f->block * f->block;
+    const uint64_t cubes = f->n_endpoints / (face * f->block);
+    counts->circuit_switches = face * f->n_dims;
+    counts->optical_cables = cubes * face * f->n_dims * 2; // from every face to a circuit switch
+    counts->torus_cables -= cubes * face * f->n_dims;
+}
+
+static void split(const struct sand_fabric *f, uint32_t nic, uint32_t at[3])
+{
+    at[0] = nic % f->size[0];
+    at[1] = nic / f->size[0] % f->size[1];
+    at[2] = nic / f->size[0] / f->size[1];
+}
+
+static uint32_t join(const struct sand_fabric *f, const uint32_t at[3])
+{
+    return (at[2] * f->size[1] + at[1]) * f->size[0] + at[0];
+}
+
+static void place(const struct sand_fabric *f, uint32_t nic, uint32_t *leaf, uint32_t *pod)
+{
+    uint32_t at[3];
+    split(f, nic, at);
+    *leaf = nic;
+    *pod = 0;
+    if (f->block > 0)
+        *pod = (at[2] / f->block * (f->size[1] / f->block) + at[1] / f->block) *
+                   (f->size[0] / f->block) +
+               at[0] / f->block;
+}
+
+// ---- routes ----
+
+static uint32_t torus_link(const struct sand_fabric *f, uint32_t nic, uint32_t dim, uint32_t way)
+{
+    return f->first[SAND_LINK_TORUS] + (nic * f->n_dims + dim) * 2 + way;
+}
+
+static uint32_t attempts(const struct sand_fabric *f)
+{
+    (void)f;
+    return 1;
+}
+
+static uint32_t step(const struct sand_fabric *f, uint32_t coordinate, uint32_t dim, uint32_t way)
+{
+    const uint32_t size = f->size[dim];
+    return way == 0 ? (coordinate + 1) % size : (coordinate + size - 1) % size;
+}
+
+// The short way round; half way round, senders at even and odd places go opposite ways, so that
+// both ways carry as much.
+static uint32_t way_round(const struct sand_fabric *f, const uint32_t at[3], uint32_t to,
+                          uint32_t dim, uint32_t *n_steps)
+{
+    const uint32_t size = f->size[dim], up = (to + size - at[dim]) % size;
+    const uint32_t way = 2 * up == size ? (at[0] + at[1] + at[2]) % 2 : 2 * up > size;
+    *n_steps = way == 0 ? up : size - up;
+    return way;
+}
+
+static uint32_t route(const struct sand_fabric *f, uint32_t from, uint32_t to, uint32_t path,
+                      uint32_t attempt, uint32_t links[SAND_ROUTE_MAX])
+{
+    (void)path;
+    (void)attempt;
+    uint32_t at[3], target[3], n = 0;
+    split(f, from, at);
+    split(f, to, target);
+    links[n++] = f->first[SAND_LINK_NIC_UP] + from;
+    for (uint32_t d = 0; d < f->n_dims; d++) {
+        uint32_t steps, way = way_round(f, at, target[d], d, &steps);
+        for (; steps > 0; steps--) {
+            links[n++] = torus_link(f, join(f, at), d, way);
+            at[d] = step(f, at[d], d, way);
+        }
+    }
+    links[n++] = f->first[SAND_LINK_NIC_DOWN] + to;
+    return n;
+}
+
+// ---- graph and names ----
+
+static struct sand_fabric_owner owner(const struct sand_fabric *f, uint32_t link)
+{
+    return fabric_split(SAND_LINK_TORUS, link - f->first[SAND_LINK_TORUS], 2 * f->n_dims);
+}
+
+static uint32_t neighbour(const struct sand_fabric *f, const struct sand_fabric_owner *owner_at)
+{
+    uint32_t at[3];
+    const uint32_t dim = owner_at->port / 2;
+    split(f, owner_at->owner, at);
+    at[dim] = step(f, at[dim], dim, owner_at->port % 2);
+    return join(f, at);
+}
+
+static void ends(const struct sand_fabric *f, uint32_t link, uint32_t out[2])
+{
+    const struct sand_fabric_owner at = sand_fabric_link_owner(f, link);
+    if (at.link_class == SAND_LINK_TORUS) {
+        out[0] = f->n_endpoints + at.owner;
+        out[1] = f->n_endpoints + neighbour(f, &at);
+        return;
+    }
+    const uint32_t nic = at.owner * f->nics_per_node + at.port;
+    const int up = at.link_class == SAND_LINK_NIC_UP;
+    out[up ? 0 : 1] = nic;
+    out[up ? 1 : 0] = f->n_endpoints + nic;
+}
+
+static uint32_t reverse(const struct sand_fabric *f, uint32_t link)
+{
+    const struct sand_fabric_owner at = owner(f, link);
+    return torus_link(f, neighbour(f, &at), at.port / 2, 1 - at.port % 2);
+}
+
+static void name(const struct sand_fabric *f, const struct sand_fabric_owner *at, char *buffer,
+                 size_t size)
+{
+    (void)f;
+    snprintf(buffer, size, "nic%" PRIu32 " %c%c", at->owner, "xyz"[at->port / 2],
+             at -> port % 2 == 0 ? '+' : '-');
+}
+
+// Cut across the longest side: two rings' worth of links per line, each way.
+static double bisection_Bps(const struct sand_fabric *f)
+{
+    uint32_t longest = f->size[0];
+    for (int d = 1; d < 3; d++)
+        longest = f->size[d] > longest ? f->size[d] : longest;
+    return 2.0 * (f->n_endpoints / longest) * f->links[f->first[SAND_LINK_TORUS]].capacity_Bps;
+}
+
+const struct fabric_wiring fabric_torus = {shape, route, attempts, ends,  reverse,
+                                           owner, name,  count,    place, bisection_Bps};

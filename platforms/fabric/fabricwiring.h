@@ -1,0 +1,53 @@
+// What every kind of fabric has to say about itself. Private to the room.
+// SPDX-License-Identifier: GPL-2.0-or-later
+#ifndef SAND_PLATFORMS_FABRIC_FABRICWIRING_H
+#define SAND_PLATFORMS_FABRIC_FABRICWIRING_H
+
+#include "fabric.h"
+
+// The links of one class, all alike.
+struct fabric_class {
+    uint64_t n;
+    double capacity_Bps;
+};
+
+struct fabric_wiring {
+    // Checks the description, sets the kind's members of *fabric and its classes from LEAF_UP on;
+    // NIC and scale-up classes are set before and may be changed.
+    enum sand_rc (*shape)(const struct sand_cluster *cluster, struct sand_fabric *fabric,
+                          struct fabric_class classes[SAND_LINK_CLASSES], struct sand_diag *diag);
+    // The route of queue pair `path`, failures ignored; `attempt` < attempts(fabric) shifts the
+    // choice among equal-cost paths. SAND_NONE if none is wired.
+    uint32_t (*route)(const struct sand_fabric *fabric, uint32_t from, uint32_t to, uint32_t path,
+                      uint32_t attempt, uint32_t links[SAND_ROUTE_MAX]);
+    uint32_t (*attempts)(const struct sand_fabric *fabric);
+    void (*ends)(const struct sand_fabric *fabric, uint32_t link, uint32_t ends[2]);
+    uint32_t (*reverse)(const struct sand_fabric *fabric, uint32_t link);
+    struct sand_fabric_owner (*owner)(const struct sand_fabric *fabric, uint32_t link);
+    void (*name)(const struct sand_fabric *fabric, const struct sand_fabric_owner *owner,
+                 char *buffer, size_t size);
+    void (*count)(const struct sand_fabric *fabric, struct sand_fabric_counts *counts);
+    void (*place)(const struct sand_fabric *fabric, uint32_t nic, uint32_t *leaf, uint32_t *pod);
+    double (*bisection_Bps)(const struct sand_fabric *fabric);
+};
+
+extern const struct fabric_wiring fabric_tree, fabric_dragonfly, fabric_torus;
+
+// The hash by which a switch of `tier` picks a path for a queue pair.
+uint64_t fabric_hash(const struct sand_fabric *fabric, uint32_t tier, uint32_t from, uint32_t to,
+                     uint32_t path);
+
+// A shortest route over what works; SAND_NONE if there is none. O(links).
+uint32_t fabric_detour_find(const struct sand_fabric *fabric, uint32_t from, uint32_t to,
+                            uint32_t links[SAND_ROUTE_MAX]);
+void fabric_detour_free(struct fabric_detour *detour);
+
+// A node-side link split into owner and port.
+static inline struct sand_fabric_owner fabric_split(enum sand_link_class link_class, uint32_t index,
+                                                    uint32_t per_owner)
+{
+    return (struct sand_fabric_owner){link_class, index / per_owner, index % per_owner, UINT32_MAX,
+                                      0};
+}
+
+#endif

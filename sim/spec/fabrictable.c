@@ -1,0 +1,298 @@
+// Field tables of the fabrics: one element per way of wiring, all into struct sand_fabric_spec.
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "cluster.h"
+#include "speccheck.h"
+#include "spectable.h"
+
+#define FIELDS(array) .fields = (array), .n_fields = SPEC_COUNT(array)
+
+static const char *const spreadings[] = {[SAND_SPREAD_EVEN] = "even",
+                                         [SAND_SPREAD_STATIC] = "static",
+                                         [SAND_SPREAD_ADAPTIVE] = "adaptive",
+                                         [SAND_SPREAD_HASH] = "hash",
+                                         NULL};
+static const char *const cross_rails[] = {
+    [SAND_CROSS_RAIL_SCALEUP] = "scaleup", [SAND_CROSS_RAIL_SPINE] = "spine", NULL};
+
+// ---- what several have ----
+
+#define RADIX                                                                                      \
+    {                                                                                              \
+        .name = "radix", SPEC_WHOLE(struct sand_fabric_spec, radix), SPEC_PRESET("0"),             \
+        .doc = "Ports of every switch; 0: unlimited (chassis)."                                    \
+    }
+
+#define LEAF_OVERSUBSCRIPTION                                                                      \
+    {                                                                                              \
+        .name = "leaf_oversubscription",                                                           \
+        SPEC_QUANTITY(SAND_DIM_RATIO, struct sand_fabric_spec, leaf_oversubscription),             \
+        SPEC_POSITIVE, SPEC_PRESET("1"),                                                           \
+        .doc = "Bandwidth of the node ports below a leaf over that of its uplinks."                \
+    }
+
+#define POD_OVERSUBSCRIPTION                                                                       \
+    {                                                                                              \
+        .name = "pod_oversubscription",                                                            \
+        SPEC_QUANTITY(SAND_DIM_RATIO, struct sand_fabric_spec, pod_oversubscription),              \
+        SPEC_POSITIVE, SPEC_PRESET("1"),                                                           \
+        .doc = "Bandwidth of the node ports in a pod over that of its uplinks; 3 tiers."           \
+    }
+
+#define SPINES(text)                                                                               \
+    {                                                                                              \
+        .name = "spines", SPEC_WHOLE(struct sand_fabric_spec, spines), SPEC_PRESET("0"),           \
+        .doc = text                                                                                \
+    }
+
+#define CORES                                                                                      \
+    {                                                                                              \
+        .name = "cores", SPEC_WHOLE(struct sand_fabric_spec, cores), SPEC_PRESET("0"),             \
+        .doc = "Core switches, 3 tiers; 0: from the radix."                                        \
+    }
+
+#define PLANES                                                                                     \
+    {                                                                                              \
+        .name = "planes", SPEC_SIZE(struct sand_fabric_spec, planes), SPEC_PRESET("1"),            \
+        .doc =                                                                                     \
+            "Copies of the tree: a port of the node has 1/planes of its rate in each. The other "  \
+            "attributes describe one plane."                                                       \
+    }
+
+#define SPREADING(preset_text)                                                                     \
+    {                                                                                              \
+        .name = "spreading", SPEC_MEMBER(SPEC_WORD, struct sand_fabric_spec, spreading),           \
+        .words = spreadings, SPEC_PRESET(preset_text),                                             \
+        .doc = "How flows use equal-cost paths: evenly; each by its destination's index; "         \
+               "adaptively, "                                                                      \
+               "at an efficiency; or every queue pair by a hash."                                  \
+    }
+
+#define ADAPTIVE                                                                                   \
+    {                                                                                              \
+        .name = "adaptive_efficiency",                                                             \
+        SPEC_QUANTITY(SAND_DIM_FRACTION, struct sand_fabric_spec, adaptive_efficiency),            \
+        .need = SPEC_OPTIONAL, SPEC_POSITIVE,                                                      \
+        .doc =                                                                                     \
+            "Share of the capacity between switches that adaptive routing reaches; needed with "   \
+            "spreading=\"adaptive\", without a default."                                           \
+    }
+
+#define HASH                                                                                       \
+    {.name = "hash_seed",                                                                          \
+     SPEC_WHOLE(struct sand_fabric_spec, hash_seed),                                               \
+     SPEC_PRESET("0"),                                                                             \
+     .doc = "Seed of the switches' hash."},                                                        \
+        {.name = "queue_pairs",                                                                    \
+         SPEC_WHOLE(struct sand_fabric_spec, queue_pairs),                                         \
+         SPEC_PRESET("0"),                                                                         \
+         .doc = "Queue pairs that share a flow evenly, each on its own path; needed with "         \
+                "spreading=\"hash\"."},                                                            \
+    {                                                                                              \
+        .name = "hash_polarised",                                                                  \
+        SPEC_MEMBER(SPEC_YESNO, struct sand_fabric_spec, hash_polarised), SPEC_PRESET("no"),       \
+        .doc = "Every tier hashes alike, so that tiers choose together."                           \
+    }
+
+#define LOSS                                                                                       \
+    {.name = "loss",                                                                               \
+     SPEC_QUANTITY(SAND_DIM_FRACTION, struct sand_fabric_spec, loss),                              \
+     SPEC_PRESET("0"),                                                                             \
+     .doc = "Packets lost on every network link; its goodput falls to (1-p)/(1-p+pW) by "          \
+            "go-back-N."},                                                                         \
+    {                                                                                              \
+        .name = "loss_window",                                                                     \
+        SPEC_QUANTITY(SAND_DIM_NUMBER, struct sand_fabric_spec, loss_window), SPEC_PRESET("0"),    \
+        .doc = "Packets in flight, W = rate x round trip / packet size; needed with a loss."       \
+    }
+
+#define LINK                                                                                       \
+    {.name = "link",                                                                               \
+     SPEC_REFERENCE(SPEC_LINK, struct sand_fabric_spec, link),                                     \
+     .doc = "Link between switches."},                                                             \
+    {                                                                                              \
+        .name = "link_rate", SPEC_EXTRA(SAND_DIM_BANDWIDTH, 0), .need = SPEC_OPTIONAL,             \
+        SPEC_POSITIVE, .doc = "Replaces the rate of that link."                                    \
+    }
+
+// ---- trees ----
+
+static const struct spec_field fat_tree_fields[] = {
+    {.name = "tiers",
+     SPEC_MEMBER(SPEC_U32, struct sand_fabric_spec, n_tiers),
+     .dim = SAND_DIM_COUNT,
+     .range = {2, 3, 0},
+     .doc = "2 (leaf, spine) or 3 (leaf, spine, core)."},
+    RADIX,
+    {.name = "endpoints_per_leaf",
+     SPEC_SIZE(struct sand_fabric_spec, endpoints_per_leaf),
+     .doc = "Node ports below one leaf switch."},
+    LEAF_OVERSUBSCRIPTION,
+    {.name = "leaves_per_pod",
+     SPEC_WHOLE(struct sand_fabric_spec, leaves_per_pod),
+     SPEC_PRESET("0"),
+     .doc = "Leaves in a pod; needed with 3 tiers, 0 with 2."},
+    POD_OVERSUBSCRIPTION,
+    SPINES("Spine switches, with 3 tiers per pod; 0: from the radix."),
+    CORES,
+    PLANES,
+    SPREADING("even"),
+    ADAPTIVE,
+    HASH,
+    LOSS,
+    LINK,
+};
+
+static const struct spec_field rail_optimised_fields[] = {
+    {.name = "tiers",
+     SPEC_MEMBER(SPEC_U32, struct sand_fabric_spec, n_tiers),
+     .dim = SAND_DIM_COUNT,
+     .range = {2, 3, 0},
+     .doc = "2 (leaf, spine) or 3 (leaf, spine, core)."},
+    {.name = "nodes_per_unit",
+     SPEC_SIZE(struct sand_fabric_spec, nodes_per_unit),
+     .doc = "Nodes of a scalable unit; its leaf j serves port j of every one."},
+    RADIX,
+    LEAF_OVERSUBSCRIPTION,
+    {.name = "units_per_pod",
+     SPEC_WHOLE(struct sand_fabric_spec, units_per_pod),
+     SPEC_PRESET("0"),
+     .doc = "Scalable units in a pod; needed with 3 tiers, 0 with 2."},
+    POD_OVERSUBSCRIPTION,
+    SPINES("Spine switches, with 3 tiers per pod; 0: from the radix."),
+    CORES,
+    PLANES,
+    {.name = "cross_rail",
+     SPEC_MEMBER(SPEC_WORD, struct sand_fabric_spec, cross_rail),
+     .words = cross_rails,
+     SPEC_PRESET("scaleup"),
+     .doc = "Traffic between two rails: over the sender's scale-up domain to its port on the "
+            "receiver's rail (NCCL's PXN; nodes without a domain use the spines), or over the "
+            "spines."},
+    SPREADING("even"),
+    ADAPTIVE,
+    HASH,
+    LOSS,
+    LINK,
+};
+
+static const struct spec_field rail_only_fields[] = {
+    {.name = "tiers",
+     SPEC_MEMBER(SPEC_U32, struct sand_fabric_spec, n_tiers),
+     .dim = SAND_DIM_COUNT,
+     .range = {1, 2, 0},
+     .doc = "Of every rail: 1 (one leaf) or 2 (leaves and spines of its own)."},
+    {.name = "nodes_per_unit",
+     SPEC_SIZE(struct sand_fabric_spec, nodes_per_unit),
+     .doc = "Nodes below one leaf of every rail."},
+    RADIX,
+    LEAF_OVERSUBSCRIPTION,
+    SPINES("Spine switches of a rail, 2 tiers; 0: from the radix."),
+    PLANES,
+    SPREADING("even"),
+    ADAPTIVE,
+    HASH,
+    LOSS,
+    LINK,
+};
+
+static int is_kind(const void *model, enum sand_fabric_kind kind)
+{
+    const struct sand_fabric_spec *fabric = model;
+    return fabric->kind == kind && fabric->link != NULL;
+}
+
+static int is_fat_tree(const void *model)
+{
+    return is_kind(model, SAND_FABRIC_FAT_TREE);
+}
+
+static int is_rail_optimised(const void *model)
+{
+    return is_kind(model, SAND_FABRIC_RAIL_OPTIMISED);
+}
+
+static int is_rail_only(const void *model)
+{
+    return is_kind(model, SAND_FABRIC_RAIL_ONLY);
+}
+
+#define ELEMENT(element)                                                                           \
+    .name = #element, .key = #element, FIELDS(element##_fields), .present = is_##element,          \
+    .size = sizeof(struct sand_fabric_spec), .finish = spec_finish_##element
+
+const struct spec_element spec_fat_tree = {
+    ELEMENT(fat_tree),
+    .doc = "A fat tree of two or three tiers. Oversubscription is down:up and cumulative, as "
+           "operators state it."};
+
+const struct spec_element spec_rail_optimised = {
+    ELEMENT(rail_optimised),
+    .doc = "A tree whose leaves are rails: in every scalable unit leaf j serves port j of all "
+           "nodes. Traffic of a rail inside a unit crosses one switch."};
+
+const struct spec_element spec_rail_only = {
+    ELEMENT(rail_only),
+    .doc = "Every rail is a network of its own: nothing but the nodes' scale-up domains joins "
+           "two rails."};
+
+// ---- direct networks ----
+
+static const struct spec_field dragonfly_fields[] = {
+    {.name = "global_links",
+     SPEC_SIZE(struct sand_fabric_spec, global_links),
+     .doc = "Links of a router to other groups, h."},
+    {.name = "routers",
+     SPEC_WHOLE(struct sand_fabric_spec, routers),
+     SPEC_PRESET("0"),
+     .doc = "Routers of a group, all joined, a; 0: 2h (balanced)."},
+    {.name = "endpoints_per_router",
+     SPEC_WHOLE(struct sand_fabric_spec, endpoints_per_router),
+     SPEC_PRESET("0"),
+     .doc = "Node ports of a router, p; 0: h (balanced)."},
+    {.name = "groups",
+     SPEC_WHOLE(struct sand_fabric_spec, groups),
+     SPEC_PRESET("0"),
+     .doc = "Groups, all joined by ah / (groups - 1) cables, rounded down; 0: ah + 1, the most."},
+    RADIX,
+    SPREADING("static"),
+    HASH,
+    LOSS,
+    LINK,
+};
+
+static const struct spec_field torus_fields[] = {
+    {.name = "x",
+     SPEC_SIZE(struct sand_fabric_spec, size[0]),
+     .doc = "Places in the first dimension."},
+    {.name = "y", SPEC_SIZE(struct sand_fabric_spec, size[1]), .doc = "Places in the second."},
+    {.name = "z",
+     SPEC_SIZE(struct sand_fabric_spec, size[2]),
+     SPEC_PRESET("1"),
+     .doc = "Places in the third; 1: a torus of two dimensions."},
+    {.name = "block",
+     SPEC_WHOLE(struct sand_fabric_spec, block),
+     SPEC_PRESET("0"),
+     .doc = "Side of the cubes whose faces optical circuit switches join (TPU v4: 4); 0: none."},
+    LOSS,
+    LINK,
+};
+
+static int is_dragonfly(const void *model)
+{
+    return is_kind(model, SAND_FABRIC_DRAGONFLY);
+}
+
+static int is_torus(const void *model)
+{
+    return is_kind(model, SAND_FABRIC_TORUS);
+}
+
+const struct spec_element spec_dragonfly = {
+    ELEMENT(dragonfly),
+    .doc = "Groups of routers that are all joined; minimal routing, static or hashed over the "
+           "cables between two groups."};
+
+const struct spec_element spec_torus = {
+    ELEMENT(torus),
+    .doc = "Every node port is a place of a torus (x fastest) with two links per dimension; "
+           "routes go dimension after dimension, the short way round."};
