@@ -1,0 +1,316 @@
+// Groups fault domains that look alike and evaluates one of each group.
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "faultdomain.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "ids.h"
+#include "mem.h"
+#include "units.h"
+
+const char *sand_domain_kind_name(enum sand_domain_kind kind)
+{
+    static const char *const names[SAND_DOMAIN_KINDS] = {"leaf", "spine", "core", "node",
+                                                         "rack", "row",   "hall"};
+    return kind < SAND_DOMAIN_KINDS ? names[kind] : "?";
+}
+
+char *sand_fault_domain_name(const struct sand_graph *graph, const struct sand_fault_domain *domain,
+                             char *buffer, size_t size)
+{
+    if (domain->kind <= SAND_DOMAIN_CORE)
+        return sand_graph_name(graph, domain->index, buffer, size);
+    snprintf(buffer, size, "%s%" PRIu32, sand_domain_kind_name(domain->kind), domain->index);
+    return buffer;
+}
+
+// ---- places ----
+
+struct survey {
+    const struct sand_graph *graph;
+    const struct sand_cluster *cluster;
+    uint32_t *low, *high;     // lowest and highest node of each switch; low > high: none
+    uint8_t *node_sides;      // of the bisection
+    uint8_t *sides;           // those of the nodes at or below each switch, or-ed
+    double *up_Bps;           // what joins each switch to others
+    uint8_t *dead, *deadnode; // scratch
+};
+
+static void survey_nodes(struct survey *s)
+{
+    const struct sand_graph *g = s->graph;
+    uint64_t n = (uint64_t)g->n_endpoints * g->n_planes;
+    for (uint32_t i = 0; i < g->n_switches; i++)
+        s->low[i] = SAND_NONE;
+    for (uint64_t i = 0; i < n; i++) {
+        uint32_t leaf = g->leaf_of[i], node = (uint32_t)(i / g->n_planes / g->nics_per_node);
+        if (node < s->low[leaf])
+            s->low[leaf] = node;
+        if (node > s->high[leaf])
+            s->high[leaf] = node;
+        s->sides[leaf] |= s->node_sides[node];
+    }
+}
+
+static enum sand_rc survey_open(struct survey *s, const struct sand_graph *g,
+                                const struct sand_cluster *cluster, struct sand_diag *diag)
+{
+    size_t n = g->n_switches;
+    *s = (struct survey){.graph = g,
+                         .cluster = cluster,
+                         .low = sand_calloc(n, sizeof *s->low),
+                         .high = sand_calloc(n, sizeof *s->high),
+                         .node_sides = sand_calloc(g->n_nodes, 1),
+                         .sides = sand_calloc(n, 1),
+                         .up_Bps = sand_calloc(n, sizeof *s->up_Bps),
+                         .dead = sand_calloc(n, 1),
+                         .deadnode = sand_calloc(g->n_nodes, 1)};
+    if (!s->low || !s->high || !s->node_sides || !s->sides || !s->up_Bps || !s->dead ||
+        !s->deadnode)
+        return sand_fail(diag, SAND_ERR_NOMEM, "no memory for the fault domains");
+    sand_graph_halves(g, s->node_sides);
+    survey_nodes(s);
+    for (enum sand_tier tier = SAND_TIER_LEAF; tier < SAND_TIERS; tier++)
+        for (uint32_t i = 0; i < g->n_edges; i++)
+            if (g->switches[g->edges[i].a].tier == tier && g->switches[g->edges[i].b].tier > tier)
+                s->sides[g->edges[i].b] |= s->sides[g->edges[i].a];
+    for (uint32_t i = 0; i < g->n_edges; i++) {
+        s->up_Bps[g->edges[i].a] += g->edges[i].capacity_Bps;
+        s->up_Bps[g->edges[i].b] += g->edges[i].capacity_Bps;
+    }
+    return SAND_OK;
+}
+
+static void survey_close(struct survey *s)
+{
+    sand_free(s->low);
+    sand_free(s->high);
+    sand_free(s->node_sides);
+    sand_free(s->sides);
+    sand_free(s->up_Bps);
+    sand_free(s->dead);
+    sand_free(s->deadnode);
+}
+
+// Nodes of one place of a kind; places are filled in node order.
+static uint64_t nodes_per(const struct sand_cluster *c, enum sand_domain_kind kind)
+{
+    uint64_t n = kind == SAND_DOMAIN_NODE ? 1 : c->nodes_per_rack > 0 ? c->nodes_per_rack : 1;
+    if (kind >= SAND_DOMAIN_ROW)
+        n = c->racks_per_row > 0 ? n * c->racks_per_row : c->n_nodes;
+    if (kind >= SAND_DOMAIN_HALL)
+        n = c->rows_per_hall > 0 ? n * c->rows_per_hall : c->n_nodes;
+    return n;
+}
+
+static uint32_t n_places(const struct sand_cluster *c, enum sand_domain_kind kind)
+{
+    uint64_t per = nodes_per(c, kind);
+    return (uint32_t)((c->n_nodes + per - 1) / per);
+}
+
+struct range {
+    uint32_t begin, end; // nodes
+};
+
+static struct range place_nodes(const struct sand_cluster *c, enum sand_domain_kind kind,
+                                uint32_t index)
+{
+    uint64_t per = nodes_per(c, kind), begin = index * per, end = begin + per;
+    return (struct range){(uint32_t)begin, end < c->n_nodes ? (uint32_t)end : c->n_nodes};
+}
+
+static int leaf_inside(const struct survey *s, uint32_t leaf, struct range nodes)
+{
+    return s->low[leaf] <= s->high[leaf] && s->low[leaf] >= nodes.begin &&
+           s->high[leaf] < nodes.end;
+}
+
+// ---- signatures ----
+
+// What a domain looks like from outside. Compared bytewise: no padding between equal-sized members.
+struct signature {
+    uint64_t kind, nodes, touched, sides, degree, endpoints;
+    double up_Bps;
+};
+
+static struct signature of_switch(const struct survey *s, uint32_t which)
+{
+    const struct sand_graph *g = s->graph;
+    const struct sand_graph_switch *at = &g->switches[which];
+    return (struct signature){.kind = at->tier,
+                              .sides = s->sides[which],
+                              .degree = g->first[which + 1] - g->first[which],
+                              .endpoints = at->n_endpoints,
+                              .up_Bps = s->up_Bps[which]};
+}
+
+static struct signature of_place(const struct survey *s, enum sand_domain_kind kind, uint32_t index)
+{
+    const struct sand_graph *g = s->graph;
+    struct range nodes = place_nodes(s->cluster, kind, index);
+    struct signature sig = {.kind = kind, .nodes = nodes.end - nodes.begin};
+    uint64_t per_node = (uint64_t)g->nics_per_node * g->n_planes;
+    for (uint64_t i = nodes.begin * per_node; i < nodes.end * per_node; i++) {
+        uint32_t leaf = g->leaf_of[i];
+        sig.sides |= s->node_sides[i / per_node];
+        sig.touched += g->switches[leaf].n_endpoints;
+        if (!leaf_inside(s, leaf, nodes))
+            continue;
+        sig.endpoints += 1;
+        sig.up_Bps += s->up_Bps[leaf] / g->switches[leaf].n_endpoints;
+    }
+    return sig;
+}
+
+// ---- groups ----
+
+struct groups {
+    struct sand_fault_domain *domains;
+    struct signature *signatures;
+    size_t n, domains_capacity, signatures_capacity;
+};
+
+static enum sand_rc count_alike(struct groups *groups, struct signature signature,
+                                enum sand_domain_kind kind, uint32_t index)
+{
+    for (size_t i = 0; i < groups->n; i++) {
+        if (memcmp(&groups->signatures[i], &signature, sizeof signature) == 0) {
+            groups->domains[i].n_alike++;
+            return SAND_OK;
+        }
+    }
+    void *domains = groups->domains, *signatures = groups->signatures;
+    SAND_TRY(
+        sand_grow(&domains, &groups->domains_capacity, groups->n + 1, sizeof *groups->domains));
+    groups->domains = domains;
+    SAND_TRY(sand_grow(&signatures, &groups->signatures_capacity, groups->n + 1,
+                       sizeof *groups->signatures));
+    groups->signatures = signatures;
+    groups->domains[groups->n] =
+        (struct sand_fault_domain){.kind = kind, .index = index, .n_alike = 1};
+    groups->signatures[groups->n++] = signature;
+    return SAND_OK;
+}
+
+static enum sand_rc group_all(struct groups *groups, const struct survey *s)
+{
+    for (uint32_t i = 0; i < s->graph->n_switches; i++)
+        SAND_TRY(count_alike(groups, of_switch(s, i),
+                             (enum sand_domain_kind)s->graph->switches[i].tier, i));
+    for (enum sand_domain_kind kind = SAND_DOMAIN_RACK; kind <= SAND_DOMAIN_HALL; kind++)
+        for (uint32_t i = 0; i < n_places(s->cluster, kind); i++)
+            SAND_TRY(count_alike(groups, of_place(s, kind, i), kind, i));
+    return SAND_OK;
+}
+
+// ---- losses ----
+
+static void mark_spines(struct survey *s)
+{
+    const struct sand_graph *g = s->graph;
+    for (uint32_t i = 0; i < g->n_switches; i++) {
+        if (g->switches[i].tier != SAND_TIER_SPINE)
+            continue;
+        s->dead[i] = g->first[i + 1] > g->first[i];
+        for (uint32_t k = g->first[i]; k < g->first[i + 1]; k++)
+            if (g->switches[g->near[k]].tier == SAND_TIER_LEAF && !s->dead[g->near[k]])
+                s->dead[i] = 0;
+    }
+}
+
+static enum sand_rc evaluate(struct survey *s, struct sand_fault_domain *domain,
+                             struct sand_diag *diag)
+{
+    const struct sand_graph *g = s->graph;
+    memset(s->dead, 0, g->n_switches);
+    memset(s->deadnode, 0, g->n_nodes);
+    if (domain->kind <= SAND_DOMAIN_CORE) {
+        s->dead[domain->index] = 1;
+    } else {
+        struct range nodes = place_nodes(s->cluster, domain->kind, domain->index);
+        memset(s->deadnode + nodes.begin, 1, nodes.end - nodes.begin);
+        // A node does not take its leaf along, even if it is the only one there.
+        for (uint32_t i = 0; domain->kind != SAND_DOMAIN_NODE && i < g->n_switches; i++)
+            s->dead[i] = leaf_inside(s, i, nodes) ? 1 : 0;
+        mark_spines(s);
+    }
+    domain->n_switches = 0;
+    for (uint32_t i = 0; i < g->n_switches; i++)
+        domain->n_switches += s->dead[i];
+    struct sand_graph_loss loss = {s->dead, s->deadnode};
+    return sand_graph_lose(g, &loss, &domain->effect, diag);
+}
+
+enum sand_rc sand_fault_domains(const struct sand_graph *graph, const struct sand_cluster *cluster,
+                                struct sand_fault_domain **domains, size_t *n,
+                                struct sand_diag *diag)
+{
+    struct survey survey;
+    struct groups groups = {0};
+    enum sand_rc rc = survey_open(&survey, graph, cluster, diag);
+    if (rc == SAND_OK && group_all(&groups, &survey) != SAND_OK)
+        rc = sand_fail(diag, SAND_ERR_NOMEM, "no memory for the fault domains");
+    for (size_t i = 0; i < groups.n && rc == SAND_OK; i++)
+        rc = evaluate(&survey, &groups.domains[i], diag);
+    survey_close(&survey);
+    sand_free(groups.signatures);
+    if (rc != SAND_OK) {
+        sand_free(groups.domains);
+        return rc;
+    }
+    *domains = groups.domains;
+    *n = groups.n;
+    return SAND_OK;
+}
+
+// ---- by name ----
+
+static int parse_place(const struct sand_cluster *c, const char *name,
+                       struct sand_fault_domain *domain)
+{
+    for (enum sand_domain_kind kind = SAND_DOMAIN_NODE; kind <= SAND_DOMAIN_HALL; kind++) {
+        const char *word = sand_domain_kind_name(kind);
+        size_t length = strlen(word);
+        double index = 0;
+        char why[128];
+        if (strncmp(name, word, length) != 0 ||
+            sand_quantity_parse(name + length, SAND_DIM_COUNT, &index, why, sizeof why) !=
+                SAND_OK ||
+            index >= n_places(c, kind))
+            continue;
+        *domain = (struct sand_fault_domain){.kind = kind, .index = (uint32_t)index, .n_alike = 1};
+        return 1;
+    }
+    return 0;
+}
+
+enum sand_rc sand_fault_domain_find(const struct sand_graph *graph,
+                                    const struct sand_cluster *cluster, const char *name,
+                                    struct sand_fault_domain *domain, struct sand_diag *diag)
+{
+    uint32_t which = sand_graph_find(graph, name);
+    char last[48];
+    if (which != SAND_NONE)
+        *domain =
+            (struct sand_fault_domain){.kind = (enum sand_domain_kind)graph->switches[which].tier,
+                                       .index = which,
+                                       .n_alike = 1};
+    else if (!parse_place(cluster, name, domain))
+        return sand_fail(
+            diag, SAND_ERR_USAGE,
+            "there is no \"%s\" in cluster \"%s\"; name a switch (leaf0 to %s), or "
+            "node0 to node%" PRIu32 ", rack0 to rack%" PRIu32 ", row0 to row%" PRIu32
+            ", hall0 to hall%" PRIu32,
+            name, cluster->name, sand_graph_name(graph, graph->n_switches - 1, last, sizeof last),
+            cluster->n_nodes - 1, n_places(cluster, SAND_DOMAIN_RACK) - 1,
+            n_places(cluster, SAND_DOMAIN_ROW) - 1, n_places(cluster, SAND_DOMAIN_HALL) - 1);
+    struct survey survey;
+    enum sand_rc rc = survey_open(&survey, graph, cluster, diag);
+    if (rc == SAND_OK)
+        rc = evaluate(&survey, domain, diag);
+    survey_close(&survey);
+    return rc;
+}
