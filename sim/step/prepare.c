@@ -473,7 +473,10 @@ enum sand_rc sand_step_prepare(const struct sand_step_question *question, const 
     step_traffic_free(&traffic);
     if (rc != SAND_OK) {
         sand_step_problem_free(p);
-        return sand_fail(diag, rc, "step of job \"%s\": %s", question->job->id, sand_rc_text(rc));
+        return rc == SAND_ERR_INPUT // said by step_traffic_build
+                   ? rc
+                   : sand_fail(diag, rc, "step of job \"%s\": %s", question->job->id,
+                               sand_rc_text(rc));
     }
     *problem = p;
     return SAND_OK;
