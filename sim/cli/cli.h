@@ -24,7 +24,8 @@ struct sand_verb {
 };
 
 extern const struct sand_verb sand_verb_run, sand_verb_validate, sand_verb_step, sand_verb_show,
-    sand_verb_policy, sand_verb_schema, sand_verb_validate_schedule, sand_verb_cache;
+    sand_verb_policy, sand_verb_schema, sand_verb_validate_schedule, sand_verb_cache,
+    sand_verb_explain;
 
 // Runs the program; returns its exit status.
 int sand_cli_main(int argc, char **argv);

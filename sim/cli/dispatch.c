@@ -7,14 +7,10 @@
 #include "cli.h"
 #include "mem.h"
 
-static const struct sand_verb *const verbs[] = {&sand_verb_run,
-                                                &sand_verb_validate,
-                                                &sand_verb_step,
-                                                &sand_verb_show,
-                                                &sand_verb_policy,
-                                                &sand_verb_schema,
-                                                &sand_verb_validate_schedule,
-                                                &sand_verb_cache};
+static const struct sand_verb *const verbs[] = {
+    &sand_verb_run,    &sand_verb_validate,          &sand_verb_step,
+    &sand_verb_show,   &sand_verb_explain,           &sand_verb_policy,
+    &sand_verb_schema, &sand_verb_validate_schedule, &sand_verb_cache};
 enum { N_VERBS = sizeof verbs / sizeof verbs[0] };
 
 static const char doc[] =
