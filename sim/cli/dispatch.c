@@ -8,9 +8,9 @@
 #include "mem.h"
 
 static const struct sand_verb *const verbs[] = {
-    &sand_verb_run,    &sand_verb_validate,          &sand_verb_step,
-    &sand_verb_show,   &sand_verb_explain,           &sand_verb_policy,
-    &sand_verb_schema, &sand_verb_validate_schedule, &sand_verb_cache};
+    &sand_verb_run,     &sand_verb_validate, &sand_verb_step,   &sand_verb_show,
+    &sand_verb_explain, &sand_verb_policy,   &sand_verb_schema, &sand_verb_validate_schedule,
+    &sand_verb_cache,   &sand_verb_fabric,   &sand_verb_export, &sand_verb_import};
 enum { N_VERBS = sizeof verbs / sizeof verbs[0] };
 
 static const char doc[] =
@@ -80,7 +80,7 @@ static char *add_verbs(int key, const char *text, void *input)
         return NULL;
     fputs("Commands:\n", out);
     for (size_t i = 0; i < N_VERBS; i++)
-        fprintf(out, "  %-17s %s\n", verbs[i]->name, verbs[i]->summary);
+        fprintf(out, "  %-18s  %s\n", verbs[i]->name, verbs[i]->summary);
     fputs("\nExit status: 0 done, 1 a replication failed, 2 usage, 3 invalid input, 4 files or "
           "memory, 5 a policy failed, 70 a bug in Sandtable.",
           out);

@@ -11,7 +11,7 @@ enum { KEY_JOB = 256, KEY_STEP, KEY_INCIDENT, KEY_REPLICATION, KEY_FORMAT };
 static const char doc[] =
     "Examples:\n"
     "  sandtable explain out/llama3/results.h5 --job llama3-405b\n"
-    "  sandtable explain out/llama3/results.h5 --incident 17 --replication 2 --format=json\n"
+    "  sandtable explain out/llama3/results.h5 --incident 17 --format=json\n"
     "\n"
     "From a results file alone: what a job waited for and why it took as long as it did, in parts "
     "that sum to the observed time; the timeline of an incident; the split of a step profile.";
