@@ -1,0 +1,21 @@
+// Text for the writers. Private to the room.
+// SPDX-License-Identifier: GPL-2.0-or-later
+#ifndef SAND_PLATFORMS_EXPORT_EXPORTTEXT_H
+#define SAND_PLATFORMS_EXPORT_EXPORTTEXT_H
+
+#include "export.h"
+#include "graph.h"
+
+// Text in an XML attribute, element or comment, or in a quoted DOT string: what these cannot hold
+// is written as a reference, an escape or a question mark.
+void export_xml_text(FILE *out, const char *text);
+void export_xml_comment(FILE *out, const char *text);
+void export_dot_text(FILE *out, const char *text);
+
+enum sand_rc export_dot(const struct sand_cluster *cluster, const struct sand_graph *graph,
+                        FILE *out, struct sand_diag *diag);
+enum sand_rc export_graphml(const struct sand_cluster *cluster, const struct sand_graph *graph,
+                            FILE *out, struct sand_diag *diag);
+enum sand_rc export_simgrid(const struct sand_cluster *cluster, FILE *out, struct sand_diag *diag);
+
+#endif
