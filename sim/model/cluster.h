@@ -57,6 +57,8 @@ struct sand_fabric_spec {
     uint32_t size[3], block;
     double loss;                  // packets lost on every network link, 0..1
     double loss_window;           // packets in flight of a flow: rate x round trip / packet size
+    // Metres of a cable: NIC to switch; between leaf and spine, in a group or cube; above. 0: not given.
+    double node_cable_m, leaf_cable_m, core_cable_m;
     const struct sand_link_type *link; // switch-to-switch ports
 };
 
@@ -76,6 +78,7 @@ struct sand_cluster {
     struct sand_fabric_spec fabric;
     struct sand_storage_spec storage;
     double pue; // facility power / IT power, 1 if not given
+    const struct sand_price_list *prices; // for lists of parts; NULL: none
 };
 
 static inline uint32_t sand_cluster_gpus(const struct sand_cluster *cluster)

@@ -83,6 +83,17 @@ struct sand_node_type {
     double max_W, idle_W;                      // whole server
 };
 
+// What the parts of a network cost and draw. 0 USD: not priced.
+struct sand_price_list {
+    const char *id;
+    struct sand_provenance from;
+    double switch_usd, switch_W;                 // one switch or router, without transceivers
+    double circuit_switch_usd, circuit_switch_W; // optical circuit switch
+    double transceiver_usd, transceiver_W;       // one end of an optical cable
+    double fibre_usd, copper_usd;                // one cable
+    double copper_reach_m;                       // cables up to this length are copper, without transceivers
+};
+
 // A software stack: at most three fitted constants (see docs/decisions); step_overhead is assumed.
 struct sand_software {
     const char *id;

@@ -311,3 +311,42 @@ const struct spec_element spec_model = {.name = "model",
                                         FIELDS(model_fields),
                                         .finish = spec_finish_model,
                                         .doc = "A dense decoder-only transformer."};
+
+#define USD(member) SPEC_QUANTITY(SAND_DIM_NUMBER, struct sand_price_list, member)
+#define WATTS(member) SPEC_QUANTITY(SAND_DIM_POWER, struct sand_price_list, member)
+
+static const struct spec_field prices_fields[] = {
+    SPEC_ENTRY_HEAD(struct sand_price_list),
+    {.name = "switch_usd",
+     USD(switch_usd),
+     .doc = "US dollars for a switch or router, without transceivers; 0: not priced."},
+    {.name = "switch_power", WATTS(switch_W), .doc = "Power of it, without transceivers."},
+    {.name = "circuit_switch_usd",
+     USD(circuit_switch_usd),
+     SPEC_PRESET("0"),
+     .doc = "US dollars for an optical circuit switch; 0: not priced."},
+    {.name = "circuit_switch_power",
+     WATTS(circuit_switch_W),
+     SPEC_PRESET("0W"),
+     .doc = "Power of an optical circuit switch."},
+    {.name = "transceiver_usd",
+     USD(transceiver_usd),
+     .doc = "US dollars for the transceiver at one end of an optical cable."},
+    {.name = "transceiver_power", WATTS(transceiver_W), .doc = "Power of one transceiver."},
+    {.name = "fibre_usd",
+     USD(fibre_usd),
+     SPEC_PRESET("0"),
+     .doc = "US dollars for an optical cable without its ends; 0: not priced."},
+    {.name = "copper_usd", USD(copper_usd), .doc = "US dollars for a copper cable."},
+    {.name = "copper_reach",
+     SPEC_QUANTITY(SAND_DIM_LENGTH, struct sand_price_list, copper_reach_m),
+     .doc = "Cables of a given length up to this are copper and need no transceivers."},
+};
+
+const struct spec_element spec_prices = {
+    .name = "prices",
+    .key = "prices",
+    .kind = SPEC_PRICES,
+    .size = sizeof(struct sand_price_list),
+    FIELDS(prices_fields),
+    .doc = "What the parts of a network cost and draw, for `sandtable fabric parts`."};

@@ -162,6 +162,10 @@ static const struct spec_field cluster_fields[] = {
      SPEC_PRESET("1"),
      .range = {1, 0, 0},
      .doc = "Facility power over IT power."},
+    {.name = "prices",
+     SPEC_REFERENCE(SPEC_PRICES, struct sand_cluster, prices),
+     .need = SPEC_OPTIONAL,
+     .doc = "Price list of `sandtable fabric parts`; no effect on a simulation."},
 };
 
 #define FABRIC(of, number)                                                                         \
@@ -201,8 +205,8 @@ const struct spec_element spec_cluster = {
     }
 
 static const struct spec_child definitions_children[] = {
-    DEFINED(gpu),      DEFINED(link),    DEFINED(node), DEFINED(kernels),
-    DEFINED(software), DEFINED(storage), DEFINED(model)};
+    DEFINED(gpu),      DEFINED(link),    DEFINED(node),  DEFINED(kernels),
+    DEFINED(software), DEFINED(storage), DEFINED(model), DEFINED(prices)};
 
 const struct spec_element spec_definitions = {
     .name = "definitions",

@@ -105,6 +105,23 @@ static const char *const cross_rails[] = {
         .doc = "Packets in flight, W = rate x round trip / packet size; needed with a loss."       \
     }
 
+#define CABLES                                                                                     \
+    {.name = "node_cable",                                                                         \
+     SPEC_QUANTITY(SAND_DIM_LENGTH, struct sand_fabric_spec, node_cable_m),                        \
+     SPEC_PRESET("0m"),                                                                            \
+     .doc = "Mean length of a cable from node to switch; 0m: not given. Lengths count for the "    \
+            "list of parts."},                                                                     \
+        {.name = "leaf_cable",                                                                     \
+         SPEC_QUANTITY(SAND_DIM_LENGTH, struct sand_fabric_spec, leaf_cable_m),                    \
+         SPEC_PRESET("0m"),                                                                        \
+         .doc = "Mean length of a cable from leaf to spine, inside a group or a cube."},           \
+    {                                                                                              \
+        .name = "core_cable",                                                                      \
+        SPEC_QUANTITY(SAND_DIM_LENGTH, struct sand_fabric_spec, core_cable_m), SPEC_PRESET("0m"),  \
+        .doc = "Mean length of a cable from spine to core, between groups, or to a circuit "       \
+               "switch."                                                                           \
+    }
+
 #define LINK                                                                                       \
     {.name = "link",                                                                               \
      SPEC_REFERENCE(SPEC_LINK, struct sand_fabric_spec, link),                                     \
@@ -139,6 +156,7 @@ static const struct spec_field fat_tree_fields[] = {
     ADAPTIVE,
     HASH,
     LOSS,
+    CABLES,
     LINK,
 };
 
@@ -172,6 +190,7 @@ static const struct spec_field rail_optimised_fields[] = {
     ADAPTIVE,
     HASH,
     LOSS,
+    CABLES,
     LINK,
 };
 
@@ -192,6 +211,7 @@ static const struct spec_field rail_only_fields[] = {
     ADAPTIVE,
     HASH,
     LOSS,
+    CABLES,
     LINK,
 };
 
@@ -257,6 +277,7 @@ static const struct spec_field dragonfly_fields[] = {
     SPREADING("static"),
     HASH,
     LOSS,
+    CABLES,
     LINK,
 };
 
@@ -274,6 +295,7 @@ static const struct spec_field torus_fields[] = {
      SPEC_PRESET("0"),
      .doc = "Side of the cubes whose faces optical circuit switches join (TPU v4: 4); 0: none."},
     LOSS,
+    CABLES,
     LINK,
 };
 

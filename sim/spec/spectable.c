@@ -4,14 +4,35 @@
 
 #include <string.h>
 
-const struct spec_element *const spec_elements[] = {
-    &spec_experiment, &spec_cluster,      &spec_fat_tree, &spec_rail_optimised,
-    &spec_rail_only,  &spec_dragonfly,    &spec_torus,    &spec_cluster_storage,
-    &spec_jobs,       &spec_job,          &spec_split,    &spec_checkpoint,
-    &spec_param,      &spec_faults,       &spec_fault,    &spec_policies,
-    &spec_schedule,   &spec_place_policy, &spec_recover,  &spec_definitions,
-    &spec_gpu,        &spec_link,         &spec_node,     &spec_kernels,
-    &spec_software,   &spec_storage,      &spec_model,    NULL};
+const struct spec_element *const spec_elements[] = {&spec_experiment,
+                                                    &spec_cluster,
+                                                    &spec_fat_tree,
+                                                    &spec_rail_optimised,
+                                                    &spec_rail_only,
+                                                    &spec_dragonfly,
+                                                    &spec_torus,
+                                                    &spec_cluster_storage,
+                                                    &spec_jobs,
+                                                    &spec_job,
+                                                    &spec_split,
+                                                    &spec_checkpoint,
+                                                    &spec_param,
+                                                    &spec_faults,
+                                                    &spec_fault,
+                                                    &spec_policies,
+                                                    &spec_schedule,
+                                                    &spec_place_policy,
+                                                    &spec_recover,
+                                                    &spec_definitions,
+                                                    &spec_gpu,
+                                                    &spec_link,
+                                                    &spec_node,
+                                                    &spec_kernels,
+                                                    &spec_software,
+                                                    &spec_storage,
+                                                    &spec_model,
+                                                    &spec_prices,
+                                                    NULL};
 
 const struct spec_element *spec_kind_element(enum spec_kind kind)
 {

@@ -41,6 +41,7 @@ enum spec_kind {
     SPEC_SOFTWARE,
     SPEC_STORAGE,
     SPEC_MODEL,
+    SPEC_PRICES,
     SPEC_KINDS
 };
 
@@ -116,7 +117,7 @@ extern const struct spec_element spec_experiment, spec_cluster, spec_fat_tree, s
     spec_split, spec_checkpoint, spec_param, spec_faults, spec_fault, spec_policies, spec_schedule,
     spec_place_policy, spec_recover, spec_definitions;
 extern const struct spec_element spec_gpu, spec_link, spec_node, spec_kernels, spec_software,
-    spec_storage, spec_model;
+    spec_storage, spec_model, spec_prices;
 
 // Every element, in the order of the format page; NULL-terminated.
 extern const struct spec_element *const spec_elements[];

@@ -10,7 +10,7 @@ import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 NAMESPACE = "{urn:sandtable:1}"
-KINDS = ("gpu", "link", "node", "kernels", "software", "storage")
+KINDS = ("gpu", "link", "node", "kernels", "software", "storage", "prices")
 DATE = re.compile(r"(19|20)\d\d(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?)?$")
 HEAD = ("id", "source", "date", "assumed")
 SCALES = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}

@@ -1,0 +1,130 @@
+// sandtable fabric parts: the list of parts of a fabric, priced if the cluster names a price list.
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <inttypes.h>
+
+#include "cli.h"
+#include "fabricparts.h"
+#include "spec.h"
+#include "units.h"
+
+extern const struct sand_verb sand_verb_fabric_parts;
+
+static const char doc[] =
+    "Examples:\n"
+    "  sandtable fabric parts experiment.xml\n"
+    "  sandtable fabric parts experiment.xml --set cluster/@prices=sandtable:prices/ndr400-2024 "
+    "--set cluster/fat_tree/@node_cable=2m\n"
+    "\n"
+    "Counts switches, cables and transceivers. Metres need the lengths of the cables (node_cable, "
+    "leaf_cable, core_cable); watts and dollars need a price list, an entry of the catalogue that "
+    "may be copied into <definitions> and edited. Exit status 3 if the fabric cannot be built.";
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    (void)arg;
+    if (key != ARGP_KEY_INIT)
+        return ARGP_ERR_UNKNOWN;
+    state->child_inputs[0] = state->input;
+    return 0;
+}
+
+static void print_count(const char *label, uint64_t count)
+{
+    if (count > 0)
+        printf("%-24s %12" PRIu64 "\n", label, count);
+}
+
+static void print_run(const char *label, const struct sand_cable_parts *run)
+{
+    if (run->cables == 0)
+        return;
+    printf("%-24s %12" PRIu64 "  %s", label, run->cables, run->is_copper ? "copper" : "optical");
+    if (run->length_m > 0)
+        printf(", %g m each", run->length_m);
+    printf("\n");
+}
+
+static void print_counts(const struct sand_fabric *fabric, const struct sand_fabric_parts *parts)
+{
+    const struct sand_fabric_counts *c = &parts->counts;
+    print_count("leaf switches", c->leaves);
+    print_count("spine switches", c->spines);
+    print_count("core switches", c->cores);
+    if (fabric->kind == SAND_FABRIC_DRAGONFLY)
+        print_count("routers", c->routers);
+    print_count("optical circuit switches", c->circuit_switches);
+    print_run("cables, node to switch", &parts->runs[SAND_CABLE_NODE]);
+    print_run(c->leaf_spine_cables > 0 ? "cables, leaf to spine"
+              : c->local_cables > 0    ? "cables in groups"
+                                       : "cables in the torus",
+              &parts->runs[SAND_CABLE_LEAF]);
+    print_run(c->spine_core_cables > 0 ? "cables, spine to core"
+              : c->global_cables > 0   ? "cables between groups"
+                                       : "cables to the circuits",
+              &parts->runs[SAND_CABLE_CORE]);
+    print_count("transceivers", parts->transceivers);
+    if (parts->cable_m > 0)
+        printf("%-24s %12.0f m (of the cables whose length is given)\n", "cable", parts->cable_m);
+}
+
+static void print_prices(const struct sand_fabric_parts *parts,
+                         const struct sand_price_list *prices, uint64_t gpus)
+{
+    char watts[48];
+    const double usd = parts->switch_usd + parts->transceiver_usd + parts->cable_usd;
+    const double power_W = parts->switch_W + parts->transceiver_W;
+    printf("\nprice list %s of %s\n", prices->id, prices->from.date);
+    printf("  source: %s\n", prices->from.source);
+    if (prices->from.assumed[0] != '\0')
+        printf("  assumed: %s\n", prices->from.assumed);
+    printf("%-24s %12s\n", "power of switches",
+           sand_quantity_format(parts->switch_W, SAND_DIM_POWER, 4, watts, sizeof watts));
+    printf("%-24s %12s\n", "power of transceivers",
+           sand_quantity_format(parts->transceiver_W, SAND_DIM_POWER, 4, watts, sizeof watts));
+    printf("%-24s %12s\n", "power per GPU",
+           sand_quantity_format(power_W / (double)gpus, SAND_DIM_POWER, 4, watts, sizeof watts));
+    printf("%-24s %12.0f USD\n", "switches", parts->switch_usd);
+    printf("%-24s %12.0f USD\n", "transceivers", parts->transceiver_usd);
+    printf("%-24s %12.0f USD%s\n", "cables", parts->cable_usd,
+           prices->fibre_usd > 0 ? "" : " (fibre is not priced)");
+    printf("%-24s %12.0f USD, %.0f a GPU\n", "together", usd, usd / (double)gpus);
+}
+
+static enum sand_rc print_parts(const struct sand_cluster *cluster, struct sand_diag *diag)
+{
+    struct sand_fabric *fabric = NULL;
+    struct sand_fabric_parts parts;
+    SAND_TRY(sand_fabric_build(cluster, &fabric, diag));
+    sand_fabric_parts_list(fabric, cluster, &parts);
+    printf("%s: %" PRIu32 " nodes, %" PRIu32 " GPUs\n\n", cluster->name, cluster->n_nodes,
+           sand_cluster_gpus(cluster));
+    print_counts(fabric, &parts);
+    if (cluster->prices != NULL)
+        print_prices(&parts, cluster->prices, sand_cluster_gpus(cluster));
+    else
+        printf("\nno price list: every cable counts as optical; for watts and dollars write "
+               "prices=\"sandtable:prices/ndr400-2024\" on <cluster>\n");
+    sand_fabric_free(fabric);
+    return SAND_OK;
+}
+
+static enum sand_rc run(int argc, char **argv)
+{
+    static const struct argp_child children[] = {{&sand_cli_load_argp, 0, NULL, 0}, {0}};
+    static const struct argp argp = {NULL, parse, "EXPERIMENT.xml", doc, children, NULL, NULL};
+    struct sand_cli_load load = {0};
+    struct sand_spec *spec = NULL;
+    struct sand_diag diag = {0};
+    sand_cli_parse(&argp, argc, argv, &load);
+    enum sand_rc rc = sand_cli_load_spec(&load, &spec, &diag);
+    if (rc == SAND_OK)
+        rc = print_parts(&sand_spec_experiment(spec)->cluster, &diag);
+    if (spec)
+        sand_spec_free(spec);
+    sand_diag_print(&diag, stderr);
+    sand_diag_clear(&diag);
+    sand_cli_load_clear(&load);
+    return rc;
+}
+
+const struct sand_verb sand_verb_fabric_parts = {"parts", "switches, cables, watts, dollars", run};

@@ -1,0 +1,148 @@
+// sandtable fabric show: what the fabric of a cluster is, in words.
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <inttypes.h>
+
+#include "cli.h"
+#include "fabric.h"
+#include "spec.h"
+#include "units.h"
+
+extern const struct sand_verb sand_verb_fabric_show;
+
+static const char doc[] =
+    "Examples:\n"
+    "  sandtable fabric show experiment.xml\n"
+    "  sandtable fabric show experiment.xml --set cluster/fat_tree/@leaf_oversubscription=3:1\n"
+    "\n"
+    "Prints tiers, switch counts, oversubscription, the bisection by closed form, spreading, "
+    "scale-up domains and losses of the cluster's fabric. Exit status 3 if it cannot be built.";
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    (void)arg;
+    if (key != ARGP_KEY_INIT)
+        return ARGP_ERR_UNKNOWN;
+    state->child_inputs[0] = state->input;
+    return 0;
+}
+
+static const char *rate(double Bps, char buffer[48])
+{
+    return sand_quantity_format(Bps, SAND_DIM_BANDWIDTH, 4, buffer, 48);
+}
+
+static void print_tree(const struct sand_fabric *f, const struct sand_fabric_spec *spec)
+{
+    static const char *const kinds[] = {"fat tree", "rail-optimised tree", "rails alone"};
+    struct sand_fabric_counts c;
+    sand_fabric_count(f, &c);
+    printf("%-16s %s, %" PRIu32 " tier%s\n", "fabric", kinds[f->kind], f->n_tiers,
+           f->n_tiers > 1 ? "s" : "");
+    if (f->n_planes > 1)
+        printf("%-16s %" PRIu32 ", each with 1/%" PRIu32 " of a port's rate\n", "planes",
+               f->n_planes, f->n_planes);
+    printf("%-16s %" PRIu64 ", %" PRIu32 " ports each below, %" PRIu32 " up", "leaves", c.leaves,
+           f->endpoints_per_leaf, f->leaf_up_ports);
+    if (f->n_rails > 1)
+        printf("; %" PRIu32 " rails, units of %" PRIu32 " nodes", f->n_rails, spec->nodes_per_unit);
+    if (f->n_tiers > 1)
+        printf("\n%-16s %" PRIu64 ", oversubscription below %g", "spines", c.spines,
+               spec->leaf_oversubscription);
+    if (f->n_tiers == 3)
+        printf("\n%-16s %" PRIu32 " of %" PRIu32 " leaves, oversubscription %g\n%-16s %" PRIu64,
+               "pods", f->n_pods, f->leaves_per_pod, spec->pod_oversubscription, "cores", c.cores);
+    printf("\n");
+    if (f->n_rails > 1)
+        printf("%-16s over the %s\n", "rail to rail",
+               f->cross_rail == SAND_CROSS_RAIL_SPINE ? "spines" : "scale-up domain");
+}
+
+static void print_direct(const struct sand_fabric *f)
+{
+    struct sand_fabric_counts c;
+    sand_fabric_count(f, &c);
+    if (f->kind == SAND_FABRIC_DRAGONFLY) {
+        printf("%-16s dragonfly, minimal routing\n", "fabric");
+        printf("%-16s %" PRIu32 " of %" PRIu32 " routers, %" PRIu32 " cables between any two\n",
+               "groups", f->groups, f->routers, f->group_links);
+        printf("%-16s %" PRIu32 " endpoints, %" PRIu32 " local and %" PRIu32 " global links each\n",
+               "routers", f->endpoints_per_router, f->routers - 1, f->global_links);
+        return;
+    }
+    printf("%-16s torus of %" PRIu32 " x %" PRIu32 " x %" PRIu32 ", dimension-ordered routing\n",
+           "fabric", f->size[0], f->size[1], f->size[2]);
+    if (f->block > 0)
+        printf("%-16s of side %" PRIu32 ", joined by %" PRIu64 " optical circuit switches\n",
+               "cubes", f->block, c.circuit_switches);
+}
+
+static void print_flows(const struct sand_fabric *f, const struct sand_fabric_spec *spec)
+{
+    switch (f->spreading) {
+    case SAND_SPREAD_EVEN:
+        printf("%-16s even: equal-cost paths are one link\n", "spreading");
+        break;
+    case SAND_SPREAD_STATIC:
+        printf("%-16s static: by the destination\n", "spreading");
+        break;
+    case SAND_SPREAD_ADAPTIVE:
+        printf("%-16s adaptive, at %g %% of the capacity between switches\n", "spreading",
+               100 * spec->adaptive_efficiency);
+        break;
+    case SAND_SPREAD_HASH:
+        printf("%-16s hash, %" PRIu32 " queue pairs a flow, seed %" PRIu32 "%s\n", "spreading",
+               f->n_paths, f->hash_seed, f->hash_polarised ? ", polarised" : "");
+        break;
+    }
+    if (spec->loss > 0)
+        printf("%-16s %g of the packets: goodput %.4g %%\n", "loss", spec->loss, 100 * f->goodput);
+}
+
+static enum sand_rc show(const struct sand_cluster *cluster, struct sand_diag *diag)
+{
+    struct sand_fabric *f = NULL;
+    char text[48], each[48];
+    SAND_TRY(sand_fabric_build(cluster, &f, diag));
+    printf("%-16s %s\n", "cluster", cluster->name);
+    printf("%-16s %" PRIu32 " %s, %" PRIu32 " GPUs and %" PRIu32 " NICs of %s each\n", "nodes",
+           f->n_nodes, cluster->node_type->id, f->gpus_per_node, f->nics_per_node,
+           rate(cluster->node_type->nic->rate_Bps, text));
+    if (cluster->node_type->scaleup != SAND_SCALEUP_NONE)
+        printf("%-16s domains of %" PRIu32 " GPUs (%" PRIu32 " nodes), %s a GPU and way\n",
+               "scale-up", f->gpus_per_node * f->nodes_per_domain, f->nodes_per_domain,
+               rate(cluster->node_type->scaleup_link->rate_Bps, text));
+    if (f->kind < SAND_FABRIC_DRAGONFLY)
+        print_tree(f, &cluster->fabric);
+    else
+        print_direct(f);
+    print_flows(f, &cluster->fabric);
+    const double bisection_Bps = sand_fabric_bisection_Bps(f);
+    if (bisection_Bps > 0)
+        printf("%-16s %s one way, %s a GPU\n", "bisection", rate(bisection_Bps, text),
+               rate(bisection_Bps / ((double)f->n_nodes * f->gpus_per_node), each));
+    else
+        printf("%-16s none: not all halves are joined by the network\n", "bisection");
+    sand_fabric_free(f);
+    return SAND_OK;
+}
+
+static enum sand_rc run(int argc, char **argv)
+{
+    static const struct argp_child children[] = {{&sand_cli_load_argp, 0, NULL, 0}, {0}};
+    static const struct argp argp = {NULL, parse, "EXPERIMENT.xml", doc, children, NULL, NULL};
+    struct sand_cli_load load = {0};
+    struct sand_spec *spec = NULL;
+    struct sand_diag diag = {0};
+    sand_cli_parse(&argp, argc, argv, &load);
+    enum sand_rc rc = sand_cli_load_spec(&load, &spec, &diag);
+    if (rc == SAND_OK)
+        rc = show(&sand_spec_experiment(spec)->cluster, &diag);
+    if (spec)
+        sand_spec_free(spec);
+    sand_diag_print(&diag, stderr);
+    sand_diag_clear(&diag);
+    sand_cli_load_clear(&load);
+    return rc;
+}
+
+const struct sand_verb sand_verb_fabric_show = {"show", "tiers, counts, bisection in words", run};
