@@ -18,7 +18,7 @@
 
 #define ENVIRONMENT "steps-1" // a new layout gets a new name
 
-enum { PATIENCE_S = 10, PATH_SIZE = 4096 }; // longer than any commit: then something is stuck
+enum { PATIENCE_S = 5, PATH_SIZE = 4096 }; // longer than any commit: then something is stuck
 
 struct sand_cachestore {
     int fd; // -1: given up

@@ -115,26 +115,46 @@ static MDB_val identity_value(void)
     return (MDB_val){sizeof identity, identity};
 }
 
-// Says who we are in an empty environment, and looks for it in another. 0, or LMDB's error.
-static int identify(struct server *server)
+// Looks who wrote the environment, without the writers' lock: MDB_NOTFOUND for an empty one.
+static int read_identity(struct server *server)
 {
     MDB_txn *txn;
     MDB_stat stat_;
+    MDB_val key = identity_value(), value;
+    int error = mdb_txn_begin(server->env, NULL, MDB_RDONLY, &txn);
+    if (error != 0)
+        return error;
+    error = mdb_dbi_open(txn, NULL, 0, &server->dbi);
+    if (error == 0)
+        error = mdb_stat(txn, server->dbi, &stat_);
+    if (error == 0 && mdb_get(txn, server->dbi, &key, &value) != 0)
+        error = stat_.ms_entries == 0 ? MDB_NOTFOUND : MDB_INVALID;
+    if (error == 0)
+        return mdb_txn_commit(txn); // keeps the handle of the database
+    mdb_txn_abort(txn);
+    return error;
+}
+
+static int write_identity(struct server *server)
+{
+    MDB_txn *txn;
     MDB_val key = identity_value(), value = identity_value();
     int error = mdb_txn_begin(server->env, NULL, 0, &txn);
     if (error != 0)
         return error;
     error = mdb_dbi_open(txn, NULL, 0, &server->dbi);
     if (error == 0)
-        error = mdb_stat(txn, server->dbi, &stat_);
-    if (error == 0 && stat_.ms_entries == 0)
         error = mdb_put(txn, server->dbi, &key, &value, 0);
-    if (error == 0 && mdb_get(txn, server->dbi, &key, &value) != 0)
-        error = MDB_INVALID;
     if (error == 0)
         return mdb_txn_commit(txn);
     mdb_txn_abort(txn);
     return error;
+}
+
+static int identify(struct server *server)
+{
+    const int error = read_identity(server);
+    return error == MDB_NOTFOUND ? write_identity(server) : error;
 }
 
 static void open_env(struct server *server, const char *path)

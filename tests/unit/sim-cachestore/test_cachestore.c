@@ -225,6 +225,42 @@ Test(cachestore, can_be_deleted_while_it_is_used)
     clean(dir);
 }
 
+// Somebody holds the writers' lock and has been stopped: reading goes on, writing is given up with
+// one warning after five seconds, and the run with it is as good as ever.
+Test(cachestore, does_not_wait_for_a_stopped_writer)
+{
+    char *dir = scratch(), path[200], byte;
+    int ready[2], status;
+    struct sand_diag diag = {0};
+    fill(dir, 10);
+    snprintf(path, sizeof path, "%s/steps-1", dir);
+    cr_assert_eq(pipe(ready), 0);
+    const pid_t pid = fork();
+    if (pid == 0) {
+        MDB_env *env;
+        MDB_txn *txn;
+        if (mdb_env_create(&env) == 0 && mdb_env_open(env, path, 0, 0600) == 0 &&
+            mdb_txn_begin(env, NULL, 0, &txn) == 0 && write(ready[1], "", 1) == 1)
+            pause();
+        _exit(1);
+    }
+    cr_assert_eq(read(ready[0], &byte, 1), 1);
+    struct sand_cachestore *store = open_store(dir);
+    cr_assert_eq(find(store, 7, &diag), 1);
+    keep(store, 20, &diag);
+    cr_assert_eq(diag.n_messages, 0);
+    sand_cachestore_close(store, &diag);
+    cr_assert_eq(diag.n_warnings, 1);
+    kill(pid, SIGKILL);
+    waitpid(pid, &status, 0);
+    fill(dir, 12); // the dead writer's lock is taken over
+    size_t warnings;
+    cr_assert_eq(read_all(dir, 12, &warnings), 12);
+    cr_assert_eq(warnings, 0);
+    sand_diag_clear(&diag);
+    clean(dir);
+}
+
 // ---- what is no store ---------------------------------------------------------------------------
 
 static void expect_refused(const char *dir, const char *word)
