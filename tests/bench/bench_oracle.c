@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "../unit/sim-oracle/small_question.h"
+#include "small_question.h"
 #include "forkserver.h"
 #include "mem.h"
 #include "oracle.h"
