@@ -101,6 +101,35 @@ enum sand_rc sand_file_read(const char *path, size_t limit, char **data, size_t 
     return rc;
 }
 
+static enum sand_rc digest_open_file(int fd, const char *path, char hex[65], struct sand_diag *diag)
+{
+    enum { PIECE = 1 << 16 };
+    size_t size;
+    struct sand_hash hash;
+    SAND_TRY(check_readable(fd, path, SIZE_MAX, &size, diag));
+    char *piece = sand_calloc(PIECE, 1);
+    if (!piece)
+        return sand_fail(diag, SAND_ERR_NOMEM, "%s: out of memory", path);
+    sand_hash_init(&hash);
+    ssize_t n;
+    while ((n = read_fully(fd, piece, PIECE)) > 0)
+        sand_hash_add(&hash, piece, (size_t)n);
+    const enum sand_rc rc = n < 0 ? fail_errno(diag, path, "read") : SAND_OK;
+    sand_hash_end_hex(&hash, hex);
+    sand_free(piece);
+    return rc;
+}
+
+enum sand_rc sand_file_digest(const char *path, char hex[65], struct sand_diag *diag)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return fail_errno(diag, path, "read");
+    enum sand_rc rc = digest_open_file(fd, path, hex, diag);
+    close(fd);
+    return rc;
+}
+
 // ---- writing
 // --------------------------------------------------------------------------------------
 

@@ -35,6 +35,9 @@ void sand_file_fail_at(uint64_t n, int error_number);
 // SHA-256 of a block as 64 hex digits and a NUL.
 void sand_sha256_hex(const void *data, size_t size, char hex[65]);
 
+// SHA-256 of a regular file, read piece by piece.
+enum sand_rc sand_file_digest(const char *path, char hex[65], struct sand_diag *diag);
+
 // Incremental SHA-256 for keys. Opaque storage, no allocation.
 struct sand_hash {
     uint64_t opaque[32];
@@ -42,5 +45,6 @@ struct sand_hash {
 void sand_hash_init(struct sand_hash *hash);
 void sand_hash_add(struct sand_hash *hash, const void *data, size_t size);
 void sand_hash_end(struct sand_hash *hash, uint8_t out[32]);
+void sand_hash_end_hex(struct sand_hash *hash, char hex[65]); // digits and a NUL
 
 #endif

@@ -42,17 +42,22 @@ void sand_hash_end(struct sand_hash *hash, uint8_t out[32])
     store(hash, &context);
 }
 
-void sand_sha256_hex(const void *data, size_t size, char hex[65])
+void sand_hash_end_hex(struct sand_hash *hash, char hex[65])
 {
     static const char digits[] = "0123456789abcdef";
-    struct sand_hash hash;
     uint8_t bytes[32];
-    sand_hash_init(&hash);
-    sand_hash_add(&hash, data, size);
-    sand_hash_end(&hash, bytes);
+    sand_hash_end(hash, bytes);
     for (size_t i = 0; i < sizeof bytes; i++) {
         hex[2 * i] = digits[bytes[i] >> 4];
         hex[2 * i + 1] = digits[bytes[i] & 15];
     }
     hex[64] = '\0';
+}
+
+void sand_sha256_hex(const void *data, size_t size, char hex[65])
+{
+    struct sand_hash hash;
+    sand_hash_init(&hash);
+    sand_hash_add(&hash, data, size);
+    sand_hash_end_hex(&hash, hex);
 }

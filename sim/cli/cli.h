@@ -12,6 +12,7 @@
 #include "summary.h"
 #include "sweep.h"
 
+struct sand_jobset;
 struct sand_spec;
 
 // ---- dispatch
@@ -26,6 +27,7 @@ struct sand_verb {
 extern const struct sand_verb sand_verb_run, sand_verb_validate, sand_verb_step, sand_verb_show,
     sand_verb_policy, sand_verb_schema, sand_verb_validate_schedule, sand_verb_cache,
     sand_verb_explain;
+extern const struct sand_verb sand_verb_fabric, sand_verb_export, sand_verb_import;
 
 // Runs the program; returns its exit status.
 int sand_cli_main(int argc, char **argv);
@@ -48,7 +50,7 @@ void sand_cli_one_argument(struct argp_state *state, const char **slot, const ch
 // sand_cli_load *`.
 struct sand_cli_load {
     const char *file; // EXPERIMENT.xml
-    const char *data;
+    const char *data, *trace;
     const char **settings;
     size_t n_settings, capacity;
 };
@@ -70,13 +72,18 @@ const char *sand_cli_cache_versions(void);
 // ---- experiments
 // ----------------------------------------------------------------------------------
 
+// The catalogue's directory: --data, $SANDTABLE_DATA, what is installed, or the source tree.
+const char *sand_cli_catalogue(const char *data, char *buffer, size_t size);
+
 // Reads and binds the experiment.
 enum sand_rc sand_cli_load_spec(const struct sand_cli_load *load, struct sand_spec **spec,
                                 struct sand_diag *diag);
 
-// What the binder cannot know: splits, memory, the fabric's ports, policies and their parameters.
-// Reports every problem, then fails once.
-enum sand_rc sand_cli_check(const struct sand_experiment *experiment, struct sand_diag *diag);
+// What the binder cannot know: traces, mixes, splits, memory, the fabric's ports, policies and
+// their parameters. Reports every problem, then fails once. Else *jobset is to be closed; NULL: not
+// wanted.
+enum sand_rc sand_cli_check(const struct sand_experiment *experiment, struct sand_jobset **jobset,
+                            struct sand_diag *diag);
 
 // "assumed:" and one line each; nothing when nothing is.
 void sand_cli_print_assumptions(const struct sand_experiment *experiment, FILE *out);

@@ -8,6 +8,7 @@
 
 #include "cli.h"
 #include "fabric.h"
+#include "jobset.h"
 #include "mem.h"
 #include "policyhost.h"
 #include "spec.h"
@@ -49,10 +50,28 @@ static const char *data_dir(const struct sand_cli_load *load)
     return has_catalogue(SAND_DATA_DIR, "") ? SAND_DATA_DIR : NULL;
 }
 
+const char *sand_cli_catalogue(const char *data, char *buffer, size_t size)
+{
+    const char *named = getenv("SANDTABLE_DATA");
+    if (data || (named && *named))
+        return data ? data : named;
+    if (has_catalogue(SAND_DATA_DIR, "") && !is_installed())
+        return SAND_DATA_DIR;
+    ssize_t n = readlink("/proc/self/exe", buffer, size - 1);
+    if (n <= 0)
+        return SAND_DATA_DIR;
+    buffer[n] = '\0';
+    char *slash = strrchr(buffer, '/');
+    size_t room = slash ? size - (size_t)(slash - buffer) : 0;
+    int wrote = slash ? snprintf(slash, room, "/../share/sandtable") : -1;
+    return wrote > 0 && (size_t)wrote < room ? buffer : SAND_DATA_DIR;
+}
+
 enum sand_rc sand_cli_load_spec(const struct sand_cli_load *load, struct sand_spec **spec,
                                 struct sand_diag *diag)
 {
-    struct sand_spec_options options = {data_dir(load), load->settings, load->n_settings};
+    struct sand_spec_options options = {data_dir(load), load->settings, load->n_settings,
+                                        load->trace};
     if (load->data && !has_catalogue(load->data, ""))
         return sand_fail(diag, SAND_ERR_USAGE,
                          "--data is \"%s\": holds no platforms/catalogue; name the directory that "
@@ -115,14 +134,32 @@ static enum sand_rc check_fabric(const struct sand_cluster *cluster, struct sand
     return SAND_OK;
 }
 
-enum sand_rc sand_cli_check(const struct sand_experiment *experiment, struct sand_diag *diag)
+// Those written out, those of traces, and those that replication 0 draws.
+static enum sand_rc check_jobs(const struct sand_jobset *jobset, struct sand_diag *diag)
 {
+    struct sand_drawn drawn;
+    enum sand_rc rc = sand_jobset_draw(jobset, 0, &drawn, diag);
+    for (size_t i = 0; i < drawn.experiment.n_jobs; i++)
+        keep(&rc, check_job(&drawn.experiment, &drawn.experiment.jobs[i], diag));
+    sand_drawn_clear(&drawn);
+    return rc;
+}
+
+enum sand_rc sand_cli_check(const struct sand_experiment *experiment, struct sand_jobset **jobset,
+                            struct sand_diag *diag)
+{
+    struct sand_jobset *set = NULL;
     enum sand_rc rc = check_fabric(&experiment->cluster, diag);
     keep(&rc, check_policy(&experiment->schedule, SAND_POLICY_SCHEDULE, diag));
     keep(&rc, check_policy(&experiment->place, SAND_POLICY_PLACE, diag));
     keep(&rc, check_policy(&experiment->recover, SAND_POLICY_RECOVER, diag));
-    for (size_t i = 0; i < experiment->n_jobs; i++)
-        keep(&rc, check_job(experiment, &experiment->jobs[i], diag));
+    keep(&rc, sand_jobset_open(experiment, &set, diag));
+    if (set)
+        keep(&rc, check_jobs(set, diag));
+    if (rc == SAND_OK && jobset)
+        *jobset = set;
+    else
+        sand_jobset_close(set);
     return rc;
 }
 

@@ -91,6 +91,8 @@ void sand_cli_one_argument(struct argp_state *state, const char **slot, const ch
 // ---- experiments
 // ----------------------------------------------------------------------------------
 
+enum { KEY_TRACE = 512 };
+
 static const struct argp_option load_options[] = {
     {"set", 's', "PATH=VALUE", 0,
      "Change the experiment, e.g. --set \"@duration=7d\"; `sandtable schema --paths' lists the "
@@ -100,6 +102,8 @@ static const struct argp_option load_options[] = {
      "Directory of the catalogue (holds platforms/ and workloads/); default: $SANDTABLE_DATA, "
      "else what was installed",
      1},
+    {"trace", KEY_TRACE, "FILE", 0,
+     "Read this file instead of the one that the experiment's <trace> names", 1},
     {0}};
 
 void sand_cli_load_add(struct sand_cli_load *load, struct argp_state *state, const char *setting)
@@ -122,6 +126,9 @@ static error_t parse_load(int key, char *arg, struct argp_state *state)
         return 0;
     case 'd':
         load->data = arg;
+        return 0;
+    case KEY_TRACE:
+        load->trace = arg;
         return 0;
     case ARGP_KEY_ARG:
         sand_cli_one_argument(state, &load->file, arg);

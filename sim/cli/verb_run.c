@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "jobset.h"
 #include "mem.h"
 #include "spec.h"
 #include "sweep.h"
@@ -128,7 +129,8 @@ static char *quote_command(int argc, char **argv)
 }
 
 static enum sand_rc sweep(struct run_options *run, const struct sand_experiment *experiment,
-                          struct sand_sweep_report *report, struct sand_diag *diag)
+                          const struct sand_jobset *jobset, struct sand_sweep_report *report,
+                          struct sand_diag *diag)
 {
     struct sand_cli_progress progress;
     uint32_t jobs = run->jobs > 0 ? run->jobs : processors();
@@ -137,6 +139,7 @@ static enum sand_rc sweep(struct run_options *run, const struct sand_experiment 
         .jobs = jobs < experiment->replications ? jobs : experiment->replications,
         .n_replications = experiment->replications,
         .force = run->force,
+        .jobset = jobset,
         .cache = run->cache.dir,
         .cache_versions = sand_cli_cache_versions(),
         .program_version = sand_cli_version(),
@@ -173,13 +176,17 @@ static enum sand_rc execute(struct run_options *run, struct sand_sweep_report *r
     struct sand_spec *spec = NULL;
     SAND_TRY(sand_cli_load_spec(&run->load, &spec, diag));
     const struct sand_experiment *experiment = sand_spec_experiment(spec);
-    enum sand_rc rc = sand_cli_check(experiment, diag);
+    struct sand_jobset *jobset = NULL;
+    enum sand_rc rc = sand_cli_check(experiment, &jobset, diag);
     if (rc == SAND_OK)
         rc = default_dir(run, experiment, diag);
+    if (rc == SAND_OK && !run->quiet)
+        rc = sand_jobset_report(jobset, stdout, diag);
     if (rc == SAND_OK)
-        rc = sweep(run, experiment, report, diag);
+        rc = sweep(run, experiment, jobset, report, diag);
     if (rc == SAND_OK)
         rc = finish(run, diag);
+    sand_jobset_close(jobset);
     sand_spec_free(spec);
     return rc;
 }

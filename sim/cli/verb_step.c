@@ -168,7 +168,7 @@ static enum sand_rc answer(const struct step_options *step,
     struct sand_fabric *fabric = NULL;
     struct sand_step_profile profile = {0};
     SAND_TRY(find_job(experiment, step->job, &job, diag));
-    SAND_TRY(sand_cli_check(experiment, diag));
+    SAND_TRY(sand_cli_check(experiment, NULL, diag));
     if (job->n_nodes > experiment->cluster.n_nodes)
         return sand_fail(diag, SAND_ERR_INPUT,
                          "job \"%s\" asks for %" PRIu32 " nodes, the cluster has %" PRIu32, job->id,

@@ -1,6 +1,7 @@
 // sandtable validate: every problem of an experiment, without running it.
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "cli.h"
+#include "jobset.h"
 #include "spec.h"
 
 static const char doc[] = "Examples:\n"
@@ -25,11 +26,15 @@ static enum sand_rc validate(const struct sand_cli_load *load, struct sand_diag 
     struct sand_spec *spec = NULL;
     SAND_TRY(sand_cli_load_spec(load, &spec, diag));
     const struct sand_experiment *experiment = sand_spec_experiment(spec);
-    enum sand_rc rc = sand_cli_check(experiment, diag);
+    struct sand_jobset *jobset = NULL;
+    enum sand_rc rc = sand_cli_check(experiment, &jobset, diag);
+    if (rc == SAND_OK)
+        rc = sand_jobset_report(jobset, stdout, diag);
     if (rc == SAND_OK) {
         printf("%s: valid\ndigest: %s\n", load->file, experiment->digest);
         sand_cli_print_assumptions(experiment, stdout);
     }
+    sand_jobset_close(jobset);
     sand_spec_free(spec);
     return rc;
 }

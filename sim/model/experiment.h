@@ -9,6 +9,8 @@
 #include "choice.h"
 #include "cluster.h"
 #include "faultspec.h"
+#include "mix.h"
+#include "tracejob.h"
 #include "workload.h"
 
 // When the schedule policy decides: once all events of a date are in, or after each of them, as
@@ -25,6 +27,11 @@ struct sand_experiment {
     const struct sand_kernel_costs *kernels;
     const struct sand_job_spec *jobs; // in document order
     size_t n_jobs;
+    // Further sources of jobs, which workloads/jobset turns into jobs of the list.
+    const struct sand_trace_spec *traces;
+    size_t n_traces;
+    const struct sand_mix_use *mixes;
+    size_t n_mixes;
     struct sand_fault_spec faults;
     uint32_t hot_spares;       // nodes set apart for recovery
     struct sand_choice schedule, place, recover;

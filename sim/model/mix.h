@@ -1,30 +1,8 @@
 // A mix: classes of synthetic jobs, when they arrive, how large and long they are and how they end.
 // SPDX-License-Identifier: GPL-2.0-or-later
-//
-// Field tables for the binder, in the order of the structs. Shipped files: workloads/mixes/ID.xml.
-//
-//   <mix>      id source date assumed   SPEC_ENTRY_HEAD(struct sand_mix); `assumed` may name
-//                                       attributes of the children, as with <faults>
-//              jobs_per_day  required   extra, SAND_DIM_NUMBER > 0; jobs_per_s = this / 86400
-//              children: hour 0..24 (array hours), day 0..7 (array days), class 1.. (array
-//              classes), figure 0.. (array figures)
-//   <hour>     of      required whole 0..23  (at)     weight  required number >= 0
-//   <day>      of      required word monday..sunday (at, 0..6)   weight  required number >= 0
-//   <class>    id      required SPEC_ID        share   required SAND_DIM_FRACTION > 0
-//              cycle   default "1" SAND_DIM_FRACTION   users   default "0" whole
-//              request_factor  default "0" number, 0 or >= 1   limit  default "0" time (limit_ns)
-//              speed   default "recorded" word recorded|model; model, software: SPEC_REF, and the
-//                      child split (SPEC_HERE), all three required with speed="model"
-//              children: size 1.. (array sizes), end 1..3 (array ends)
-//   <size>     gpus    required whole >= 1     weight  required number > 0
-//   <end>      as      required word complete|cancel|fail   share  required SAND_DIM_FRACTION > 0
-//              then one form of a law: run (SAND_DIM_TIME) is the mean, or with run_law="lognormal"
-//              the median; run_law, run_shape, run_max as the laws of <fault>
-//   <figure>   of      required word, sand_mix_quantity_name()   value  required number, SI units
-//              within  required number > 0: relative tolerance of the fit
-//
-// What the binder leaves to sand_mix_check() (workloads/arrivals): shares of classes and of ends
-// sum to 1 within 1e-6, ids differ, weights are not all zero, laws are positive.
+// Shipped files: workloads/mixes/ID.xml. What the binder leaves to sand_mix_check()
+// (workloads/arrivals): shares of classes and of ends sum to 1, ids differ, weights are not all
+// zero, laws are positive.
 #ifndef SAND_SIM_MODEL_MIX_H
 #define SAND_SIM_MODEL_MIX_H
 
@@ -114,6 +92,11 @@ struct sand_mix {
     size_t n_classes;
     const struct sand_mix_figure *figures;
     size_t n_figures;
+};
+
+// <mix use="..."/> among the jobs of an experiment.
+struct sand_mix_use {
+    const struct sand_mix *mix;
 };
 
 #endif

@@ -1,31 +1,33 @@
-// A job as a trace records it, and the classes that say what its duration means.
-// SPDX-License-Identifier: GPL-2.0-or-later
-//
-// Field table for the binder: an element <trace> of an experiment. Its options are those of struct
-// sand_trace_options (workloads/import/trace.h), whose zeros are the defaults.
-//
-//   <trace>  path                      SPEC_PATH
-//            format                    word swf|philly|csv
-//            columns                   text, read by sand_trace_columns()
-//            size                      word requested|allocated
-//            processors_per_node, gpus_per_node, machine_nodes, machine_gpus    whole, default 0
-//            walltime                  word none|exact|factor|limit
-//            walltime_factor           number >= 1
-//            walltime_limit            time
-//            overrun                   word keep|cut|raise
-//            duplicates, fractions     words keep|drop and up|drop
-//            utc_offset                time
-//            child class, 0..          SPEC_ARRAY of struct sand_trace_class
-//   <class>  id                        SPEC_ID
-//            min_gpus, max_gpus        whole, default 0
-//            account, user, queue, partition, name    optional patterns
-//            speed                     word recorded|model
-//            model, split, placement   texts, required with speed="model" (sand_trace_open checks)
-//            limit                     time, default 0
+// Traces: a job as one records it, the classes that say what its duration means, and the element
+// <trace> of an experiment. SPDX-License-Identifier: GPL-2.0-or-later
 #ifndef SAND_SIM_MODEL_TRACEJOB_H
 #define SAND_SIM_MODEL_TRACEJOB_H
 
+#include <stddef.h>
 #include <stdint.h>
+
+#include "workload.h"
+
+enum sand_trace_format {
+    SAND_TRACE_SWF,    // Standard Workload Format 2.2, also with fields beyond the 18th
+    SAND_TRACE_PHILLY, // timestamp,duration,num_gpus,gpu_time,cluster
+    SAND_TRACE_CSV     // any CSV with a header line, through a column map
+};
+
+enum sand_trace_size { SAND_TRACE_REQUESTED, SAND_TRACE_ALLOCATED }; // SWF fields 8 and 5
+
+enum sand_trace_walltime {
+    SAND_TRACE_WALLTIME_NONE,   // left unknown
+    SAND_TRACE_WALLTIME_EXACT,  // the run time: a perfect estimate
+    SAND_TRACE_WALLTIME_FACTOR, // factor times the run time
+    SAND_TRACE_WALLTIME_LIMIT   // the limit of the job's class, else walltime_limit_ns
+};
+
+enum sand_trace_overrun { // a job that ran longer than it had requested
+    SAND_TRACE_OVERRUN_KEEP,
+    SAND_TRACE_OVERRUN_CUT,  // run = request
+    SAND_TRACE_OVERRUN_RAISE // request = run
+};
 
 enum sand_trace_status {
     SAND_TRACE_UNKNOWN,
@@ -66,8 +68,30 @@ struct sand_trace_class {
     // Shell patterns (fnmatch); NULL: any.
     const char *account, *user, *queue, *partition, *name;
     enum sand_trace_speed speed;
-    const char *model, *split, *placement; // SAND_TRACE_MODEL: ids, resolved by the caller
+    // SAND_TRACE_MODEL: all of these. split.dp is replaced by what the job's GPUs give.
+    const struct sand_transformer *model;
+    const struct sand_software *software;
+    struct sand_split split;
+    const char *placement; // the one its durations were measured at
     int64_t limit_ns; // for SAND_TRACE_WALLTIME_LIMIT; 0: the limit of the options
+};
+
+// <trace> of an experiment. The zeros are the defaults of the importer (workloads/import/trace.h).
+struct sand_trace_spec {
+    const char *file;     // as the experiment names it, real path
+    const char *instead;  // a file that takes its place (--trace); NULL: none
+    char digest[65];      // SHA-256 of the file that is read
+    enum sand_trace_format format;
+    const char *columns;  // of a CSV, see sand_trace_columns(); NULL: none
+    enum sand_trace_size size;
+    uint32_t processors_per_node;
+    enum sand_trace_walltime walltime;
+    double walltime_factor;
+    int64_t walltime_limit_ns;
+    enum sand_trace_overrun overrun;
+    int drop_duplicates, drop_fractions;
+    const struct sand_trace_class *classes;
+    size_t n_classes;
 };
 
 #endif

@@ -81,8 +81,18 @@ enum sand_job_kind {
     SAND_JOB_RECORDED // a recorded duration: one step of that length
 };
 
+// How a job ends when its work is done, as its record or its mix has it.
+enum sand_job_ending {
+    SAND_ENDS_FINISHED,
+    SAND_ENDS_FAILED,
+    SAND_ENDS_CANCELLED,
+    SAND_ENDS_KILLED // at its time limit
+};
+
 struct sand_job_spec {
     const char *id;
+    const char *job_class, *user; // NULL: not told
+    enum sand_job_ending ending;
     enum sand_job_kind kind;
     uint32_t n_nodes;
     int64_t submit_ns;

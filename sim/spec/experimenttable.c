@@ -205,8 +205,8 @@ const struct spec_element spec_cluster = {
     }
 
 static const struct spec_child definitions_children[] = {
-    DEFINED(gpu),      DEFINED(link),    DEFINED(node),  DEFINED(kernels),
-    DEFINED(software), DEFINED(storage), DEFINED(model), DEFINED(prices)};
+    DEFINED(gpu),     DEFINED(link),  DEFINED(node), DEFINED(kernels), DEFINED(software),
+    DEFINED(storage), DEFINED(model), DEFINED(mix),  DEFINED(prices)};
 
 const struct spec_element spec_definitions = {
     .name = "definitions",

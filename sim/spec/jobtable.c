@@ -226,15 +226,25 @@ static const struct spec_child jobs_children[] = {
     {.element = &spec_job,
      .place = SPEC_ARRAY,
      .offset = offsetof(struct sand_experiment, jobs),
-     .count_offset = offsetof(struct sand_experiment, n_jobs),
-     .min = 1},
+     .count_offset = offsetof(struct sand_experiment, n_jobs)},
+    {.element = &spec_trace,
+     .place = SPEC_ARRAY,
+     .offset = offsetof(struct sand_experiment, traces),
+     .count_offset = offsetof(struct sand_experiment, n_traces)},
+    {.element = &spec_jobs_mix,
+     .place = SPEC_ARRAY,
+     .offset = offsetof(struct sand_experiment, mixes),
+     .count_offset = offsetof(struct sand_experiment, n_mixes)},
 };
 
 const struct spec_element spec_jobs = {.name = "jobs",
                                        .key = "jobs",
                                        CHILDREN(jobs_children),
                                        .size = sizeof(struct sand_experiment),
-                                       .doc = "The jobs, in the order of equal submit times."};
+                                       .finish = spec_finish_jobs,
+                                       .doc = "The jobs: those written here, then those of "
+                                              "traces, then those of mixes, which is also the "
+                                              "order of equal submit times."};
 
 // ---- faults ----
 
@@ -245,7 +255,7 @@ static const char *const components[] = {[SAND_COMPONENT_NODE] = "node",
                                          NULL};
 static const char *const remedies[] = {
     [SAND_REMEDY_RESTART] = "restart", [SAND_REMEDY_REPLACE] = "replace", NULL};
-static const char *const laws[] = {[SAND_LAW_CONSTANT] = "constant",
+const char *const spec_laws[] = {[SAND_LAW_CONSTANT] = "constant",
                                    [SAND_LAW_EXPONENTIAL] = "exponential",
                                    [SAND_LAW_WEIBULL] = "weibull",
                                    [SAND_LAW_LOGNORMAL] = "lognormal",
@@ -260,7 +270,7 @@ static const char *const fault_forms[] = {"a rate (rate)", "an observation (coun
      .doc = what ": mean, for the lognormal law the median."},                                     \
         {.name = text "_law",                                                                      \
          SPEC_MEMBER(SPEC_WORD, struct sand_fault_class, member.kind),                             \
-         .words = laws,                                                                            \
+         .words = spec_laws,                                                                            \
          SPEC_PRESET("constant"),                                                                  \
          .doc = "Its law."},                                                                       \
         {.name = text "_shape",                                                                    \

@@ -26,6 +26,10 @@ static void bind_root(struct spec_binding *binding, xmlNode *root,
     spec_define(binding, root);
     if (binding->rc == SAND_OK)
         spec_bind(binding, &spec_experiment, root, binding->experiment);
+    if (binding->trace && binding->n_errors == 0 && binding->experiment->n_traces != 1)
+        spec_error(binding, sand_xml_place(root),
+                   "--trace takes the place of the file of the one <trace>, but there are %zu",
+                   binding->experiment->n_traces);
 }
 
 // The experiment, and its jobs but the first apart: there may be very many of them.
@@ -38,7 +42,8 @@ static enum sand_rc check_experiment(struct spec_binding *binding,
             sand_xml_split(binding->xml, child, &rest) != SAND_OK)
             return SAND_ERR_NOMEM;
     SAND_TRY(sand_xml_schema_check(schema, root, binding->diag));
-    if (!rest || binding->experiment->n_jobs < 2)
+    const struct sand_experiment *experiment = binding->experiment;
+    if (!rest || experiment->n_jobs + experiment->n_traces + experiment->n_mixes < 2)
         return SAND_OK;
     return sand_xml_schema_check(schema, rest, binding->diag);
 }
@@ -100,6 +105,7 @@ enum sand_rc sand_spec_load(const char *path, const struct sand_spec_options *op
     if (loaded) {
         struct spec_binding binding = {
             .xml = xml, .arena = &loaded->arena, .diag = diag, .experiment = &loaded->experiment};
+        binding.trace = options ? options->trace : NULL;
         binding.last = &binding.entries;
         rc = bind_all(&binding, options);
     }

@@ -15,6 +15,7 @@ struct sand_spec_options {
     const char *catalogue; // directory that `sandtable:` resolves in; NULL: the built-in search
     const char *const *settings; // "path=value" overrides of --set
     size_t n_settings;
+    const char *trace; // a file, anywhere, that takes the place of the one <trace>'s; NULL: none
 };
 
 // Reads, includes, resolves the catalogue, binds, checks. Reports every problem in `diag` and then

@@ -251,13 +251,13 @@ static void bind_field(struct spec_binding *binding, struct frame *frame,
         leave_out(field, frame->model);
 }
 
-// Names in `assumed` must be attributes of the element or of a child.
+// Names in `assumed` must be attributes of the element or of one inside it.
 static int is_attribute_below(const struct spec_element *element, const char *name)
 {
     if (spec_field_find(element, name))
         return 1;
     for (size_t i = 0; i < element->n_children; i++)
-        if (spec_field_find(element->children[i].element, name))
+        if (is_attribute_below(element->children[i].element, name))
             return 1;
     return 0;
 }

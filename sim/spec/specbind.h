@@ -28,6 +28,7 @@ struct spec_binding {
     struct sand_diag *diag;
     struct sand_experiment *experiment;
     struct spec_entry *entries, **last;
+    const char *trace; // of the options
     size_t n_errors;
     enum sand_rc rc; // SAND_ERR_NOMEM once memory ran out: then nothing else counts
 };

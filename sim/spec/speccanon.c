@@ -160,11 +160,20 @@ static void write_plugin(struct canon *canon, const struct sand_choice *choice)
     fprintf(canon->out, "<!-- plugin of %s: sha256 %s -->\n", choice->type, hex);
 }
 
+// A trace is known by its bytes, not by its place.
+static void write_trace_digests(struct canon *canon, const struct sand_experiment *experiment)
+{
+    for (size_t i = 0; i < experiment->n_traces; i++)
+        fprintf(canon->out, "<!-- trace %zu: sha256 %s -->\n", i + 1,
+                experiment->traces[i].digest);
+}
+
 static void write_all(struct canon *canon)
 {
     const struct sand_experiment *experiment = canon->binding->experiment;
     fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n", canon->out);
     write_element(canon, &spec_experiment, experiment, 0);
+    write_trace_digests(canon, experiment);
     write_plugin(canon, &experiment->schedule);
     write_plugin(canon, &experiment->place);
     write_plugin(canon, &experiment->recover);

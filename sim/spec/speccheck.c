@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "filegate.h"
 #include "specbind.h"
 
 static struct sand_xml_place place_of(const xmlNode *node)
@@ -169,6 +170,36 @@ SPEC_FINISH(job)
     if (duration_ns > 0 && job->submit_ns >= duration_ns)
         spec_warning(binding, place_of(node),
                      "job \"%s\" is submitted when the experiment is over; it never runs", job->id);
+}
+
+SPEC_FINISH(jobs)
+{
+    (void)extra;
+    const struct sand_experiment *experiment = model;
+    if (experiment->n_jobs + experiment->n_traces + experiment->n_mixes == 0)
+        spec_error(binding, place_of(node),
+                   "jobs lacks the element <job>; write jobs, a <trace> or a <mix>");
+}
+
+// What is read decides the result: its bytes enter the digest of the experiment.
+SPEC_FINISH(trace)
+{
+    (void)extra;
+    struct sand_trace_spec *trace = model;
+    trace->instead = binding->trace;
+    const char *path = trace->instead ? trace->instead : trace->file;
+    const enum sand_rc rc = sand_file_digest(path, trace->digest, binding->diag);
+    if (rc == SAND_ERR_NOMEM)
+        spec_no_memory(binding);
+    else if (rc != SAND_OK)
+        binding->n_errors++;
+    if (trace->format == SAND_TRACE_CSV && !trace->columns)
+        spec_error(binding, place_of(node),
+                   "trace of format=\"csv\" lacks the attribute \"columns\"; write "
+                   "columns=\"submit=COLUMN,run=COLUMN,gpus=COLUMN\"");
+    if (trace->format != SAND_TRACE_CSV && trace->columns)
+        spec_error(binding, place_of(node),
+                   "trace has \"columns\", which only format=\"csv\" takes");
 }
 
 // ---- faults ----

@@ -22,6 +22,8 @@ SPEC_FINISH(torus);
 SPEC_FINISH(cluster);
 SPEC_FINISH(checkpoint);
 SPEC_FINISH(job);
+SPEC_FINISH(jobs);
+SPEC_FINISH(trace);
 SPEC_FINISH(fault);
 
 #endif

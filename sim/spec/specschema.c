@@ -193,20 +193,23 @@ static void write_child(FILE *out, int depth, const struct spec_child *child)
         line(out, depth, "<%s><ref name=\"%s\"/></%s>", wrap, key, wrap);
 }
 
-// <definitions>: any number of each, written as one choice. libxml2 takes time exponential in the
-// number of elements for an interleave of repetitions.
+// <definitions>, <jobs>: any number of each, written as one choice. libxml2 takes time exponential
+// in the number of elements for an interleave of repetitions.
 static void write_any_of(FILE *out, int depth, const struct spec_element *element)
 {
-    line(out, depth, "<zeroOrMore>");
+    const char *wrap = element == &spec_jobs ? "oneOrMore" : "zeroOrMore";
+    line(out, depth, "<%s>", wrap);
     line(out, depth + 1, "<choice>");
     for (size_t i = 0; i < element->n_children; i++)
         line(out, depth + 2, "<ref name=\"%s\"/>", element->children[i].element->key);
     line(out, depth + 1, "</choice>");
-    line(out, depth, "</zeroOrMore>");
+    line(out, depth, "</%s>", wrap);
 }
 
 static int takes_any_of(const struct spec_element *element)
 {
+    if (element == &spec_jobs)
+        return 1;
     for (size_t i = 0; i < element->n_children; i++)
         if (element->children[i].place != SPEC_ENTRIES)
             return 0;

@@ -41,6 +41,7 @@ enum spec_kind {
     SPEC_SOFTWARE,
     SPEC_STORAGE,
     SPEC_MODEL,
+    SPEC_MIX,
     SPEC_PRICES,
     SPEC_KINDS
 };
@@ -117,7 +118,11 @@ extern const struct spec_element spec_experiment, spec_cluster, spec_fat_tree, s
     spec_split, spec_checkpoint, spec_param, spec_faults, spec_fault, spec_policies, spec_schedule,
     spec_place_policy, spec_recover, spec_definitions;
 extern const struct spec_element spec_gpu, spec_link, spec_node, spec_kernels, spec_software,
-    spec_storage, spec_model, spec_prices;
+    spec_storage, spec_model, spec_mix, spec_prices;
+extern const struct spec_element spec_trace, spec_trace_class, spec_jobs_mix, spec_mix_hour,
+    spec_mix_day, spec_mix_class, spec_mix_size, spec_mix_end, spec_mix_figure;
+// Words that several tables share; NULL-terminated.
+extern const char *const spec_laws[];
 
 // Every element, in the order of the format page; NULL-terminated.
 extern const struct spec_element *const spec_elements[];

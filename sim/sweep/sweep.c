@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "cachestore.h"
+#include "jobset.h"
 #include "mem.h"
 #include "pool.h"
 #include "replay.h"
@@ -45,9 +46,10 @@ static struct sand_cachestore *open_store(const struct sweep *sweep, struct sand
     return dir ? sand_cachestore_open(dir, SAND_CACHE_LIMIT_B, diag) : NULL;
 }
 
-static enum sand_rc replay_into(struct sweep *sweep, uint32_t replication,
-                                struct sand_unit_outbox *outbox, struct sand_shard *shard,
-                                struct sand_unit_answer *answer, struct sand_diag *diag)
+static enum sand_rc replay_into(const struct sweep *sweep, const struct sand_experiment *experiment,
+                                uint32_t replication, struct sand_unit_outbox *outbox,
+                                struct sand_shard *shard, struct sand_unit_answer *answer,
+                                struct sand_diag *diag)
 {
     struct sand_oracle *oracle = NULL;
     struct sand_replay_options options = {replication, unit_progress, outbox};
@@ -55,10 +57,25 @@ static enum sand_rc replay_into(struct sweep *sweep, uint32_t replication,
     SAND_TRY(sand_oracle_open(&oracle, diag));
     struct sand_cachestore *store = open_store(sweep, diag);
     sand_oracle_use_store(oracle, store, store ? sweep->options->cache_versions : "");
-    enum sand_rc rc = sand_replay_run(sweep->experiment, oracle, &options, &sink, diag);
+    enum sand_rc rc = sand_replay_run(experiment, oracle, &options, &sink, diag);
     answer->counters = sand_oracle_counters(oracle);
     sand_oracle_close(oracle);
     sand_cachestore_close(store, diag);
+    return rc;
+}
+
+// With the jobs that the replication has.
+static enum sand_rc draw_and_replay(const struct sweep *sweep, uint32_t replication,
+                                    struct sand_unit_outbox *outbox, struct sand_shard *shard,
+                                    struct sand_unit_answer *answer, struct sand_diag *diag)
+{
+    struct sand_drawn drawn;
+    if (!sweep->options->jobset)
+        return replay_into(sweep, sweep->experiment, replication, outbox, shard, answer, diag);
+    enum sand_rc rc = sand_jobset_draw(sweep->options->jobset, replication, &drawn, diag);
+    if (rc == SAND_OK)
+        rc = replay_into(sweep, &drawn.experiment, replication, outbox, shard, answer, diag);
+    sand_drawn_clear(&drawn);
     return rc;
 }
 
@@ -71,7 +88,7 @@ static enum sand_rc run_unit(struct sweep *sweep, uint32_t replication,
     if (!path)
         return no_memory(diag);
     SAND_TRY(sand_shard_open(&shard));
-    enum sand_rc rc = replay_into(sweep, replication, outbox, shard, answer, diag);
+    enum sand_rc rc = draw_and_replay(sweep, replication, outbox, shard, answer, diag);
     if (rc == SAND_OK)
         rc = sand_shard_commit(shard, path, diag);
     sand_shard_close(shard);

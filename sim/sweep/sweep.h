@@ -9,6 +9,8 @@
 #include "diag.h"
 #include "experiment.h"
 
+struct sand_jobset;
+
 // Raised whenever equal input may give other results; part of every journal line and results file.
 #define SAND_PHYSICS_VERSION "1"
 
@@ -22,6 +24,7 @@ struct sand_sweep_options {
     uint32_t jobs;       // child processes at a time, >= 1
     uint32_t first_replication, n_replications;
     int force; // overwrite an existing results.h5
+    const struct sand_jobset *jobset; // of the experiment, if it has traces or mixes; else NULL
     const char *program_version;
     const struct sand_library *libraries;
     size_t n_libraries;

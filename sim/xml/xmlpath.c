@@ -87,6 +87,7 @@ static const char *entry_directory(struct sand_arena *arena, const char *kind, s
     static const struct {
         const char *kind, *directory;
     } special[] = {{"model", "workloads/models"},
+                   {"mix", "workloads/mixes"},
                    {"cluster", "platforms/clusters"},
                    {"faults", "platforms/faults"}};
     for (size_t i = 0; i < sizeof special / sizeof special[0]; i++)

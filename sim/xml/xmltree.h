@@ -49,6 +49,7 @@ xmlNode *sand_xml_root(const struct sand_xml *xml);
 const char *sand_xml_directory(const struct sand_xml *xml);
 
 // The root element of catalogue entry `kind/id`: <data>/workloads/models/ID.xml for models,
+// <data>/workloads/mixes/ID.xml for mixes,
 // <data>/platforms/clusters and platforms/faults for those, <data>/platforms/catalogue/KIND/ID.xml
 // for the rest. Owned by `xml`; read again at each call. A missing entry is reported at `place`
 // with the nearest id.

@@ -203,7 +203,7 @@ def acme_classes(shares, tune_gpus):
     ]
 
 
-ACME_ASSUMED = "jobs_per_day share cycle users request_factor limit gpus weight run_law run_shape"
+ACME_ASSUMED = "rate share cycle users request_factor limit gpus weight run_law run_shape"
 
 
 def acme(name, row, shares, tune_gpus, jobs_per_day, note):
@@ -268,7 +268,7 @@ def campus():
               "arXiv:2410.21680: RSC-1 of 16,000 GPUs has 7,200 jobs a day at 83% use, more than 40% of jobs with "
               "one GPU, 66% of GPU time in jobs of 256 GPUs or more, ends 60% completed, 24% failed, 10% preempted, "
               "2% requeued, 0.1% each node failure and out of memory, the rest (timeouts among them) taken as cancelled, jobs of at most "
-              "7 days; jobs_per_day and run are scaled from these to 2,048 GPUs by tests/mixes/fit_mixes.py; " + CYCLE)
+              "7 days; rate and run are scaled from these to 2,048 GPUs by tests/mixes/fit_mixes.py; " + CYCLE)
     return {"id": "llm-campus-2048", "title": "LLM jobs of a campus cluster with 2,048 GPUs.", "source": source,
             "date": "2025", "assumed": "share cycle users request_factor gpus weight run run_law run_shape",
             "rate": per_day, "classes": classes, "bound": bound, "figures": figures}
@@ -276,7 +276,7 @@ def campus():
 
 def mixes():
     """All shipped mixes."""
-    note = "jobs_per_day: its GPU jobs over the 184 days of March to August 2023"
+    note = "rate: its GPU jobs over the 184 days of March to August 2023"
     return [acme("Kalos", KALOS, (0.032, 0.009, 0.929, 0.030), {8: 0.5, 16: 0.2, 32: 0.2, 64: 0.1},
                  round(KALOS["jobs"] / ACME_DAYS, 1), note),
             acme("Seren", SEREN, (0.009, 0.10, 0.70, 0.191), {1: 0.3, 2: 0.1, 4: 0.1, 8: 0.45, 16: 0.05},
@@ -306,7 +306,7 @@ def text_of(mix):
              f'<mix xmlns="urn:sandtable:1" id="{mix["id"]}"',
              f'    source="{mix["source"]}"',
              f'    date="{mix["date"]}" assumed="{mix["assumed"]}"',
-             f'    jobs_per_day="{mix["rate"]:g}">']
+             f'    rate="{mix["rate"]:g}/d">']
     lines += [f'    <hour of="{h}" weight="{w:g}"/>' for h, w in enumerate(HOURS)]
     lines += [f'    <day of="{d}" weight="{w:g}"/>' for d, w in zip(DAYS, WEEK)]
     for c in mix["classes"]:

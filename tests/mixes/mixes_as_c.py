@@ -85,7 +85,7 @@ class Writer:
     def mix(self):
         """All of it; the initialiser of the mix."""
         row = take(self.root, {"id": None, "source": None, "date": None, "assumed": "",
-                               "jobs_per_day": None})
+                               "rate": None})
         parts = [self.weights("hour", int), self.weights("day", DAYS.index),
                  self.array("sand_mix_class", "classes",
                             [self.job_class(c, i) for i, c in enumerate(self.children(self.root, "class"))])]
@@ -99,7 +99,7 @@ class Writer:
         members = ", ".join(f".{field} = {name}, .n_{field} = {n}" for field, (name, n) in
                             zip(("hours", "days", "classes", "figures"), parts))
         return (f"{{.id = {text(row['id'])}, .from = {{{text(row['source'])}, {text(row['date'])}, "
-                f"{text(row['assumed'])}}}, .jobs_per_s = {float(row['jobs_per_day'])!r} / 86400, {members}}}")
+                f"{text(row['assumed'])}}}, .jobs_per_s = {float(row['rate'].removesuffix('/d'))!r} / 86400, {members}}}")
 
 
 def main():

@@ -10,12 +10,6 @@
 #include "diag.h"
 #include "tracejob.h"
 
-enum sand_trace_format {
-    SAND_TRACE_SWF,    // Standard Workload Format 2.2, also with fields beyond the 18th
-    SAND_TRACE_PHILLY, // timestamp,duration,num_gpus,gpu_time,cluster
-    SAND_TRACE_CSV     // any CSV with a header line, through a column map
-};
-
 // What is said about rows. DROPPED: the row is not in the trace that is read; CHANGED: it is, with
 // a value other than the file's; NOTED: it is, as it stands. X(name, effect, text after "line 7 ")
 #define SAND_TRACE_REASONS(X)                                                                      \
@@ -62,21 +56,6 @@ enum sand_trace_effect { SAND_TRACE_DROPPED, SAND_TRACE_CHANGED, SAND_TRACE_NOTE
 enum sand_trace_effect sand_trace_reason_effect(enum sand_trace_reason reason);
 const char *sand_trace_reason_name(enum sand_trace_reason reason);
 const char *sand_trace_reason_text(enum sand_trace_reason reason);
-
-enum sand_trace_size { SAND_TRACE_REQUESTED, SAND_TRACE_ALLOCATED }; // SWF fields 8 and 5
-
-enum sand_trace_walltime {
-    SAND_TRACE_WALLTIME_NONE,   // left unknown
-    SAND_TRACE_WALLTIME_EXACT,  // the run time: a perfect estimate
-    SAND_TRACE_WALLTIME_FACTOR, // factor times the run time
-    SAND_TRACE_WALLTIME_LIMIT   // the limit of the job's class, else walltime_limit_ns
-};
-
-enum sand_trace_overrun { // a job that ran longer than it had requested
-    SAND_TRACE_OVERRUN_KEEP,
-    SAND_TRACE_OVERRUN_CUT,  // run = request
-    SAND_TRACE_OVERRUN_RAISE // request = run
-};
 
 enum sand_trace_fields {
     SAND_TRACE_FIELD_ID,

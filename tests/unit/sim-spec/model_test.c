@@ -184,10 +184,15 @@ Test(model, assumptions_are_listed_once_each, .timeout = 10)
 // file. So it states everything that counts, and nothing is lost on the way.
 Test(canonical, text_reads_back_to_itself, .timeout = 60)
 {
-    char path[] = "/tmp/sandtable-canonical-XXXXXX";
-    int fd = mkstemp(path);
-    cr_assert_geq(fd, 0);
-    close(fd);
+    char dir[] = "/tmp/sandtable-canonical-XXXXXX", path[80], trace[80], *rows;
+    size_t size;
+    cr_assert_not_null(mkdtemp(dir));
+    snprintf(path, sizeof path, "%s/text.xml", dir);
+    snprintf(trace, sizeof trace, "%s/trace.csv", dir); // named relative to the experiment
+    cr_assert_eq(sand_file_read(SPEC_DATA "/valid/trace.csv", 1 << 20, &rows, &size, NULL),
+                 SAND_OK);
+    cr_assert_eq(sand_file_write(trace, rows, size, NULL), SAND_OK);
+    sand_free(rows);
     char **files = spec_files(SPEC_DATA "/valid");
     for (char **file = files; *file; file++) {
         struct sand_spec *first = load(*file, NULL, NULL);
@@ -207,6 +212,8 @@ Test(canonical, text_reads_back_to_itself, .timeout = 60)
     }
     spec_files_free(files);
     unlink(path);
+    unlink(trace);
+    rmdir(dir);
 }
 
 static void digest_with(const char *setting, char digest[65])
@@ -252,5 +259,46 @@ Test(canonical, twins_of_catalogue_entries_are_refused, .timeout = 10)
     cr_expect_eq(spec_load_with(SPEC_DATA "/twin.xml", NULL, NULL, NULL, &spec, &diag),
                  SAND_ERR_INPUT);
     cr_expect(spec_message(&diag, "is defined here and also used from the catalogue"));
+    sand_diag_clear(&diag);
+}
+
+// Two elements <trace> and a mix; the bytes of the trace are in the digest, its path is not.
+Test(model, traces_and_mixes, .timeout = 10)
+{
+    struct sand_spec *spec = load(SPEC_VALID("trace"), NULL, NULL);
+    const struct sand_experiment *e = sand_spec_experiment(spec);
+    cr_assert_eq(e->n_traces, 2);
+    cr_expect_eq(e->traces[0].format, SAND_TRACE_PHILLY);
+    cr_expect_eq(e->traces[0].drop_duplicates, 1);
+    cr_expect_eq(e->traces[0].walltime, SAND_TRACE_WALLTIME_FACTOR);
+    cr_assert_eq(e->traces[0].n_classes, 2);
+    cr_expect_str_eq(e->traces[0].classes[1].partition, "b*");
+    cr_expect_null(e->traces[0].classes[0].user);
+    cr_expect_not_null(strstr(e->canonical, e->traces[1].digest));
+    cr_expect_null(strstr(e->canonical, SAND_TEST_DATA), "no path of this machine");
+    sand_spec_free(spec);
+    spec = load(SPEC_VALID("mix"), NULL, NULL);
+    e = sand_spec_experiment(spec);
+    cr_assert_eq(e->n_mixes, 1);
+    const struct sand_mix *mix = e->mixes[0].mix;
+    expect_near(mix->jobs_per_s, 48.0 / 86400);
+    cr_expect_eq(mix->days[0].at, 6);
+    cr_expect_eq(mix->classes[0].ends[1].outcome, SAND_MIX_FAIL);
+    expect_near(mix->classes[0].ends[0].share, 0.75);
+    cr_expect_eq(e->n_assumptions >= 3, 1, "what the mix assumes is listed");
+    sand_spec_free(spec);
+}
+
+// --trace: another file, from anywhere, for the one <trace>; none or two are refused.
+Test(model, a_trace_instead, .timeout = 10)
+{
+    const char *other = SAND_TEST_DATA "/traces/good.swf";
+    struct sand_spec_options options = {.catalogue = SPEC_CATALOGUE, .trace = other};
+    struct sand_spec *spec = NULL;
+    struct sand_diag diag = {0};
+    cr_expect_eq(sand_spec_load(SPEC_VALID("trace"), &options, &spec, &diag), SAND_ERR_INPUT);
+    cr_expect(spec_message(&diag, "but there are 2"));
+    cr_expect_eq(sand_spec_load(SPEC_VALID("smallest"), &options, &spec, &diag), SAND_ERR_INPUT);
+    cr_expect(spec_message(&diag, "but there are 0"));
     sand_diag_clear(&diag);
 }

@@ -150,7 +150,8 @@ Test(trace_files, bad_options)
         (struct sand_trace_options){.walltime = SAND_TRACE_WALLTIME_FACTOR, .walltime_factor = 0.5};
     assert_refused(data_path("good.swf"), SAND_TRACE_SWF, &options, SAND_ERR_INPUT,
                    "walltime factor is 0.5");
-    const struct sand_trace_class model = {.id = "x", .speed = SAND_TRACE_MODEL, .model = "m"};
+    const struct sand_trace_class model = {
+        .id = "x", .speed = SAND_TRACE_MODEL, .model = &any_model};
     options = (struct sand_trace_options){.classes = &model, .n_classes = 1};
     assert_refused(data_path("good.swf"), SAND_TRACE_SWF, &options, SAND_ERR_INPUT,
                    "class \"x\": speed=model needs");

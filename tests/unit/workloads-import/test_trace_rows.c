@@ -306,8 +306,9 @@ Test(trace_rows, classes)
                                                {.id = "big",
                                                 .min_gpus = 64,
                                                 .speed = SAND_TRACE_MODEL,
-                                                .model = "m",
-                                                .split = "s",
+                                                .model = &any_model,
+                                                .split.tp = 1,
+                                                .software = &any_software,
                                                 .placement = "packed"},
                                                {.id = "user-8", .user = "8", .queue = "[12]"},
                                                {.id = "never", .max_gpus = 1, .account = "4?"}};

@@ -13,6 +13,9 @@ struct heard {
     enum sand_trace_reason reason;
 };
 
+static const struct sand_transformer any_model = {.id = "m"};
+static const struct sand_software any_software = {.id = "s"};
+
 struct reading {
     enum sand_rc rc;
     struct sand_diag diag;
