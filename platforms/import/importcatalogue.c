@@ -117,10 +117,11 @@ int import_node_choose(struct import_job *job, const char *suggested, const char
     if (job->options->node != NULL)
         return read_node(job, job->options->node, node);
     if (suggested != NULL)
-        import_assume(job, "node type %s, because %s; see `sandtable import --help' for --node",
-                      suggested, because);
+        import_assume(job, "node type %s, because %s; the option `node' chooses another", suggested,
+                      because);
     else
-        import_assume(job, "node type dgx-h100: the input does not say; give --node=ID");
+        import_assume(
+            job, "node type dgx-h100: the input does not say; the option `node' chooses another");
     return read_node(job, suggested ? suggested : "dgx-h100", node);
 }
 

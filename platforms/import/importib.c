@@ -160,9 +160,9 @@ static int read_all(struct import_job *job, struct ib_fabric *f)
         return 0;
     for (size_t i = 0; i < lines.n && job->rc == SAND_OK; i++) {
         const struct import_line *line = &lines.lines[i];
-        if (starts_with(line->text, "Switch"))
+        if (starts_with(line->text, "Switch\t") || starts_with(line->text, "Switch "))
             read_machine(job, f, line, 1);
-        else if (starts_with(line->text, "Ca"))
+        else if (starts_with(line->text, "Ca\t") || starts_with(line->text, "Ca "))
             read_machine(job, f, line, 0);
         else if (*line->text == '[')
             read_port(job, f, line);

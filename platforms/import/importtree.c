@@ -264,6 +264,19 @@ static int find_regular(struct import_job *job, const struct import_tree *t,
     return r->per_leaf > 0 ? 1 : import_no_memory(job);
 }
 
+// A node type with another number of NICs: as many nodes per leaf and the same oversubscription.
+static void scale_to_node(struct regular *r, const struct import_tree *t,
+                          const struct import_node *node)
+{
+    if (t->nics_per_node == node->n_nics)
+        return;
+    uint32_t before = r->per_leaf;
+    double factor = (double)node->n_nics / t->nics_per_node;
+    r->per_leaf = (uint32_t)fmax(1, nearbyint(before * factor));
+    r->leaf_up_Bps *= (double)r->per_leaf / before;
+    r->pod_up_Bps *= (double)r->per_leaf / before;
+}
+
 int import_tree_write(struct import_job *job, const struct import_tree *tree,
                       const struct import_node *node)
 {
@@ -276,10 +289,7 @@ int import_tree_write(struct import_job *job, const struct import_tree *tree,
         return 0;
     compare_totals(job, tree, &r);
     describe_assumptions(job, tree, node, &r);
-    // A node type with another number of NICs: as many NICs per leaf as the same nodes have.
-    if (tree->nics_per_node != node->n_nics)
-        r.per_leaf =
-            (uint32_t)fmax(1, nearbyint((double)r.per_leaf * node->n_nics / tree->nics_per_node));
+    scale_to_node(&r, tree, node);
     if (!import_xml_open(job, &xml))
         return 0;
     fprintf(xml.out, "<cluster xmlns=\"urn:sandtable:1\"");

@@ -101,6 +101,8 @@ def rights_of(name, table):
         for room, (rooms, libraries) in table.items():
             if room.replace("/", "-") == parts[2]:
                 return rooms | {"sim/base", "tests"}, libraries, SYSTEM
+    if parts[:2] == ["tests", "export"]:  # loads exported platforms in SimGrid as it is shipped
+        return {"tests"}, {"simgrid"}, SYSTEM
     if parts[0] == "tests":
         return set(table) | {"tests"}, set(), SYSTEM
     if name == ABI_HEADER:

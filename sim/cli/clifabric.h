@@ -1,0 +1,24 @@
+// The sub-verbs of `sandtable fabric`; each stands in a file of its own,
+// sim/cli/verb_fabric_NAME.c. SPDX-License-Identifier: GPL-2.0-or-later
+#ifndef SAND_SIM_CLI_CLIFABRIC_H
+#define SAND_SIM_CLI_CLIFABRIC_H
+
+#include "cli.h"
+#include "graph.h"
+
+extern const struct sand_verb sand_verb_fabric_show, sand_verb_fabric_parts, sand_verb_fabric_check,
+    sand_verb_fabric_cut, sand_verb_fabric_faults;
+
+// Reads the experiment, builds the switch graph of its cluster and hands both to `work`; messages
+// go to stderr.
+typedef enum sand_rc sand_cli_graph_fn(const struct sand_experiment *experiment,
+                                       const struct sand_graph *graph, void *input,
+                                       struct sand_diag *diag);
+enum sand_rc sand_cli_with_graph(const struct sand_cli_load *load, sand_cli_graph_fn *work,
+                                 void *input);
+
+// "12.8 TB/s" and "1.63 %" of a whole; the buffers hold 48 bytes.
+char *sand_cli_bandwidth(double Bps, char *buffer);
+char *sand_cli_percent(double part, double whole, char *buffer);
+
+#endif

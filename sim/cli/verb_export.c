@@ -1,0 +1,131 @@
+// sandtable export: the fabric for other tools.
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli.h"
+#include "export.h"
+#include "filegate.h"
+#include "spec.h"
+
+enum { KEY_FORMAT = 256, KEY_FORCE };
+
+static const char doc[] =
+    "Examples:\n"
+    "  sandtable export fabric experiment.xml --format=dot -o fabric.dot\n"
+    "  sandtable export fabric experiment.xml --format=simgrid -o platform.xml\n"
+    "\n"
+    "Writes the fabric of the experiment's cluster: dot is a readable picture (`dot -Tsvg "
+    "fabric.dot'), "
+    "graphml every switch and bundle of cables, simgrid a platform that SimGrid loads as it is. "
+    "Without -o to standard output.";
+
+static const struct argp_option options[] = {
+    {"format", KEY_FORMAT, "FORMAT", 0, "dot (default), graphml or simgrid", 0},
+    {"output", 'o', "FILE", 0, "Write here instead of to standard output", 0},
+    {"force", KEY_FORCE, NULL, 0, "Overwrite FILE", 0},
+    {0}};
+
+struct export_options {
+    struct sand_cli_load load;
+    const char *what, *output;
+    enum sand_export_format format;
+    int force;
+};
+
+static enum sand_export_format find_format(struct argp_state *state, const char *name)
+{
+    static const char *const names[] = {"dot", "graphml", "simgrid"};
+    for (unsigned i = 0; i < 3; i++)
+        if (strcmp(names[i], name) == 0)
+            return (enum sand_export_format)i;
+    const char *nearest = sand_nearest(name, names, 3);
+    argp_error(state, "--format is \"%s\": must be dot, graphml or simgrid%s%s%s", name,
+               nearest ? "; did you mean " : "", nearest ? nearest : "", nearest ? "?" : "");
+    return SAND_EXPORT_DOT;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct export_options *export = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &export->load;
+        return 0;
+    case KEY_FORMAT:
+        export->format = find_format(state, arg);
+        return 0;
+    case 'o':
+        export->output = arg;
+        return 0;
+    case KEY_FORCE:
+        export->force = 1;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (export->what)
+            return ARGP_ERR_UNKNOWN; // the child takes the experiment
+        if (strcmp(arg, "fabric") != 0)
+            argp_error(state, "\"%s\" cannot be exported; \"fabric\" can", arg);
+        export->what = arg;
+        return 0;
+    case ARGP_KEY_NO_ARGS:
+        argp_error(state, "write what to export: fabric");
+        return 0;
+    case ARGP_KEY_END:
+        if (!export->load.file)
+            argp_error(state, "an experiment is needed, e.g. experiment.xml");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static enum sand_rc write_out(const struct export_options *export, const char *text, size_t size,
+                              struct sand_diag *diag)
+{
+    if (!export->output)
+        return fwrite(text, 1, size, stdout) == size
+                   ? SAND_OK
+                   : sand_fail(diag, SAND_ERR_IO, "cannot write to standard output");
+    return sand_file_write(export->output, text, size, diag);
+}
+
+static enum sand_rc execute(const struct export_options *export, struct sand_diag *diag)
+{
+    struct sand_spec *spec = NULL;
+    char *text = NULL;
+    size_t size = 0;
+    if (export->output && !export->force && access(export->output, F_OK) == 0)
+        return sand_fail(diag, SAND_ERR_USAGE, "%s: exists; --force overwrites it", export->output);
+    SAND_TRY(sand_cli_load_spec(&export->load, &spec, diag));
+    FILE *out = open_memstream(&text, &size);
+    enum sand_rc rc = SAND_ERR_NOMEM;
+    if (out) {
+        rc = sand_export_fabric(export->format, &sand_spec_experiment(spec)->cluster, out, diag);
+        if (fclose(out) != 0 && rc == SAND_OK)
+            rc = sand_fail(diag, SAND_ERR_NOMEM, "out of memory");
+    }
+    if (rc == SAND_OK)
+        rc = write_out(export, text, size, diag);
+    free(text); // of open_memstream
+    sand_spec_free(spec);
+    return rc;
+}
+
+static enum sand_rc run(int argc, char **argv)
+{
+    static const struct argp_child children[] = {{&sand_cli_load_argp, 0, NULL, 0}, {0}};
+    static const struct argp argp = {options, parse, "fabric EXPERIMENT.xml", doc, children,
+                                     NULL,    NULL};
+    struct export_options export = {.format = SAND_EXPORT_DOT};
+    struct sand_diag diag = {0};
+    sand_cli_parse(&argp, argc, argv, &export);
+    enum sand_rc rc = execute(&export, &diag);
+    sand_diag_print(&diag, stderr);
+    sand_diag_clear(&diag);
+    sand_cli_load_clear(&export.load);
+    return rc;
+}
+
+const struct sand_verb sand_verb_export = {"export", "write a fabric for other tools", run};

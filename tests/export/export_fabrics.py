@@ -1,0 +1,204 @@
+#!/usr/bin/env python3
+"""Exported fabrics in the tools they are for. SimGrid loads the platform as it is shipped: way, least
+bandwidth and shared time of flows are those of the fabric. A fabric exported as GraphML and imported
+again gives the same step time. Every import of the corpus passes `sandtable validate`, and the irregular
+ones list their differences. Pictures stay readable.
+
+usage: export_fabrics.py sandtable source simgrid_loads
+SPDX-License-Identifier: GPL-2.0-or-later
+"""
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+PROGRAM, SOURCE, LOADER = (os.path.abspath(path) for path in sys.argv[1:4])
+CORPUS = pathlib.Path(SOURCE) / "tests" / "data" / "import"
+CONFIG = ["--cfg=network/model:CM02", "--cfg=network/crosstraffic:0", "--cfg=network/TCP-gamma:0",
+          "--cfg=network/bandwidth-factor:1", "--cfg=network/latency-factor:1",
+          "--cfg=network/weight-S:0", "--log=root.thres:error"]
+NIC, LATENCY, BYTES = 50e9, 15e-6, 1e9  # ndr400-ib: 400 Gb/s, 15 us a message
+
+EXPERIMENT = """<?xml version="1.0" encoding="UTF-8"?>
+<experiment xmlns="urn:sandtable:1" xmlns:xi="http://www.w3.org/2001/XInclude" name="export"
+            duration="1d">
+    {node}
+    {cluster}
+    <jobs>{job}</jobs>
+</experiment>
+"""
+CLUSTER = """<cluster name="c" nodes="{nodes}" node="sandtable:node/dgx-h100">
+    <fat_tree {tree} link="sandtable:link/ndr400-ib"/></cluster>"""
+JOB = """<job id="j" nodes="8" model="sandtable:model/llama-3-8b"
+    software="sandtable:software/megatron-core-24">
+    <split tp="2" pp="2" dp="16" micro_batch="1" global_batch="64" sequence="4096"
+           recompute="selective"/></job>"""
+BATCH = '<job id="j" nodes="1" duration="1h"/>'
+TWO = 'tiers="2" endpoints_per_leaf="16" spines="2" leaf_oversubscription="4"'
+THREE = ('tiers="3" radix="64" endpoints_per_leaf="16" leaves_per_pod="2" leaf_oversubscription="2" '
+         'pod_oversubscription="7:1"')
+failures = []
+
+
+def check(holds, what):
+    if not holds:
+        failures.append(what)
+        print("FAILED:", what)
+
+
+def run(*args):
+    env = {"PATH": os.environ["PATH"], "LC_ALL": "C", "SANDTABLE_DATA": SOURCE}
+    env.update({k: v for k, v in os.environ.items() if k.endswith("SAN_OPTIONS")})
+    return subprocess.run([PROGRAM, *map(str, args)], env=env, capture_output=True, text=True,
+                          timeout=100, check=False)
+
+
+def experiment(folder, name, cluster, job=BATCH, node=""):
+    path = folder / (name + ".xml")
+    path.write_text(EXPERIMENT.format(cluster=cluster, job=job, node=node))
+    return path
+
+
+def simgrid(folder, cluster, pairs):
+    """(hosts, [(links, least bandwidth, latency)], seconds of all flows at once)."""
+    source, platform = experiment(folder, "sg", cluster), folder / "platform.xml"
+    done = run("export", "fabric", source, "--format=simgrid", "-o", platform, "--force")
+    check(done.returncode == 0, done.stderr)
+    words = [f"nic{i}" for pair in pairs for i in pair]
+    out = subprocess.run([LOADER, *CONFIG, platform, str(BYTES), *words], capture_output=True,
+                         text=True, timeout=100, check=False)
+    check(out.returncode == 0, f"SimGrid: {out.stdout}{out.stderr[-2000:]}")
+    lines = [line.split() for line in out.stdout.splitlines()]
+    ways = [(int(w[3]), float(w[4]), float(w[5])) for w in lines if w[0] == "way"]
+    return (int(lines[0][1]) if lines else 0, ways,
+            next((float(w[1]) for w in lines if w[0] == "time"), 0.0))
+
+
+def close(value, expected):
+    return abs(value - expected) <= 1e-6 * expected
+
+
+def simgrid_loads(folder):
+    # Two tiers, 4:1: a leaf of 16 NICs has 4 NIC rates upwards.
+    cluster = CLUSTER.format(nodes=8, tree=TWO)
+    hosts, ways, seconds = simgrid(folder, cluster, [(0, 1), (0, 63)])
+    check(hosts == 64, f"{hosts} hosts, not 64")
+    check([w[0] for w in ways] == [2, 4], f"links {ways}")
+    check(all(close(w[1], NIC) and close(w[2], LATENCY) for w in ways), f"ways {ways}")
+    _, _, seconds = simgrid(folder, cluster, [(i, 48 + i) for i in range(16)])
+    check(close(seconds - LATENCY, 16 * BYTES / (4 * NIC)), f"16 flows over 4:1 take {seconds}")
+    # Three tiers, 7:1 above a pod of 32 NICs: all of a pod at once.
+    cluster = CLUSTER.format(nodes=8, tree=THREE)
+    hosts, ways, seconds = simgrid(folder, cluster, [(i, 32 + i) for i in range(32)])
+    check(hosts == 64 and ways[0][0] == 6, f"{hosts} hosts, {ways[0]}")
+    check(close(seconds - LATENCY, 7 * BYTES / NIC), f"32 flows over 7:1 take {seconds}")
+    # Destination-based: one flow has one spine's share, 8 NIC ports of 4:1 over 2 spines.
+    cluster = CLUSTER.format(nodes=8, tree=TWO + ' spreading="static"')
+    hosts, ways, seconds = simgrid(folder, cluster, [(0, 48), (1, 50), (2, 52)])
+    check(hosts == 64 and close(ways[0][1], NIC), f"static: {hosts} {ways}")
+    check(close(seconds - LATENCY, 3 * BYTES / (2 * NIC)), f"3 flows on one spine take {seconds}")
+    done = run("export", "fabric", experiment(folder, "big", CLUSTER.format(
+        nodes=64, tree=TWO + ' spreading="static"')), "--format=simgrid")
+    check(done.returncode == 3 and "512 NICs are more than 256" in done.stderr, done.stderr)
+
+
+def twins(folder):
+    """Generated, and exported and imported again: the same step, to the last digit."""
+    for number, tree in enumerate((TWO, THREE, THREE + ' spreading="static"',
+                                   'tiers="2" radix="64" endpoints_per_leaf="24" '
+                                   'leaf_oversubscription="3:1"')):
+        one = experiment(folder, f"one{number}", CLUSTER.format(nodes=8, tree=tree), JOB)
+        graph, cluster = folder / f"g{number}.graphml", folder / f"c{number}.xml"
+        done = run("export", "fabric", one, "--format=graphml", "-o", graph)
+        check(done.returncode == 0, done.stderr)
+        done = run("import", "graphml", graph, "-o", cluster)
+        check(done.returncode == 0 and " 0 differences" in done.stderr, f"{tree}: {done.stderr}")
+        two = experiment(folder, f"two{number}", f'<xi:include href="{cluster.name}"/>', JOB)
+        steps = [json.loads(run("step", path, "--format=json").stdout or "{}") for path in (one, two)]
+        check(steps[0].get("step_s", -1) == steps[1].get("step_s", -2), f"{tree}: {steps}")
+        check(steps[0].get("links") == steps[1].get("links"), f"{tree}: links differ")
+
+
+# (format, file, differences, understood less than all)
+GOOD = [
+    ("slurm-topology", "topology.conf", 0, 2), ("slurm-topology", "topology-blocks.conf", 0, 0),
+    ("slurm-topology", "topology-irregular.conf", 3, 0), ("slurm-nodes", "nodes.txt", 1, 1),
+    ("slurm-nodes", "sinfo.txt", 0, 2), ("ibnetdiscover", "ibnetdiscover.txt", 0, 0),
+    ("ibnetdiscover", "ibnetdiscover-irregular.txt", 3, 1), ("nvidia-smi-topo", "smi-topo.txt", 0, 0),
+    ("nccl-topo", "nccl-topo.xml", 0, 2), ("graphml", "foreign.graphml", 1, 1),
+]
+# (format, file, part of the message)
+BAD = [
+    ("slurm-topology", "topology-cycle.conf", "a cycle"),
+    ("slurm-topology", "topology-twice.conf", 'node "n3"'),
+    ("slurm-topology", "topology-pieces.conf", 'switches "a" and "b"'),
+    ("slurm-nodes", "slurm-nodes-twice.txt", 'node "a3" is described twice'),
+    ("ibnetdiscover", "ibnetdiscover-cut.txt", "truncated"),
+    ("ibnetdiscover", "ibnetdiscover-twice.txt", "is described twice"),
+    ("ibnetdiscover", "ibnetdiscover-pieces.txt", "in 2 pieces"),
+    ("nvidia-smi-topo", "smi-topo-cut.txt", 'column "GPU4" has no row'),
+    ("nccl-topo", "nccl-topo-twice.xml", "stands there twice"),
+    ("nccl-topo", "nccl-topo-version.xml", "version 1 is understood"),
+    ("graphml", "nccl-topo.xml", "no GraphML"), ("nccl-topo", "foreign.graphml", "no NCCL"),
+    ("ibnetdiscover", "topology.conf", "no ibnetdiscover"),
+    ("slurm-nodes", "smi-topo.txt", "no output of scontrol"),
+    ("nvidia-smi-topo", "topology.conf", "no nvidia-smi topo"),
+    ("slurm-topology", "sinfo.txt", "no topology"),
+]
+
+
+def imports(folder):
+    for form, name, differences, unknown in GOOD:
+        out = folder / (name + ".out.xml")
+        done = run("import", form, CORPUS / name, "-o", out)
+        said = f"import {form} {name}: exit {done.returncode}\n{done.stderr}"
+        check(done.returncode == 0, said)
+        check(f" {differences} differences" in done.stderr, said)
+        check(f": {unknown} lines" in done.stderr, said)
+        if done.returncode != 0:
+            continue
+        if form in ("nccl-topo", "nvidia-smi-topo"):
+            node = f'<definitions><xi:include href="{out.name}"/></definitions>'
+            cluster = CLUSTER.format(nodes=8, tree=TWO).replace("sandtable:node/dgx-h100", "imported")
+            path = experiment(folder, name + ".exp", cluster, node=node)
+        else:
+            path = experiment(folder, name + ".exp", f'<xi:include href="{out.name}"/>')
+        done = run("validate", path)
+        check(done.returncode == 0, f"{name} imported is not valid:\n{done.stderr}\n{out.read_text()}")
+    for form, name, part in BAD:
+        done = run("import", form, CORPUS / name)
+        said = f"import {form} {name}: exit {done.returncode}\n{done.stderr[:2000]}"
+        check(done.returncode == 3 and part in done.stderr and done.stdout == "", said)
+
+
+def pictures(folder):
+    for name, tree in (("small", TWO), ("big", 'tiers="3" radix="64" endpoints_per_leaf="32" '
+                                               'leaves_per_pod="32"')):
+        path = experiment(folder, name, CLUSTER.format(nodes=8 if name == "small" else 2048, tree=tree))
+        dot = run("export", "fabric", path, "--format=dot").stdout
+        drawn = re.findall(r"^ +b\d+ \[label=", dot, re.M)
+        check(4 <= len(drawn) <= 60, f"{name}: {len(drawn)} nodes drawn")
+        check(("more leaves" in dot) == (name == "big"), f"{name}: sums\n{dot[:2000]}")
+        check(dot.count("{") == dot.count("}"), f"{name}: braces")
+        if any(os.access(os.path.join(p, "dot"), os.X_OK) for p in os.environ["PATH"].split(":")):
+            done = subprocess.run(["dot", "-Tplain"], input=dot, text=True, capture_output=True,
+                                  timeout=60, check=False)
+            check(done.returncode == 0 and "graph" in done.stdout, done.stderr)
+
+
+def main():
+    with tempfile.TemporaryDirectory(prefix="sand-export-") as scratch:
+        folder = pathlib.Path(scratch)
+        simgrid_loads(folder)
+        twins(folder)
+        imports(folder)
+        pictures(folder)
+    print(f"{len(failures)} failed")
+    sys.exit(1 if failures else 0)
+
+
+if __name__ == "__main__":
+    main()
