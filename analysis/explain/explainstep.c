@@ -15,7 +15,7 @@
 #member, label, equation, offsetof(struct sand_steps_row, member)                          \
     }
 
-// Of the critical stage, the one that ends last.
+// Means over the job's GPUs.
 static const struct {
     const char *name, *label, *equation;
     size_t offset;

@@ -65,7 +65,7 @@ struct group {
 };
 
 static const struct group groups[] = {
-    {"time of one step, critical stage", times, COUNT(times)},
+    {"time of one step, mean over the GPUs", times, COUNT(times)},
     {"efficiency", rates, COUNT(rates)},
     {"memory of the fullest GPU", memory, COUNT(memory)},
 };

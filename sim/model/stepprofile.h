@@ -28,16 +28,16 @@ struct sand_memory {
     uint32_t stage; // the pipeline stage that needs most
 };
 
-// Times are seconds on the critical stage (the one that ends last); the parts sum to step_s:
-// compute (forward, backward, recomputation, optimizer, fixed overhead) + exposed communication by
-// dimension + bubble (waiting for other stages).
+// Times are seconds, means over the job's GPUs; the parts sum to step_s: compute (forward,
+// backward, recomputation, optimizer, fixed overhead) + exposed communication by dimension + bubble
+// (waiting for other stages or replicas, up to the step's end).
 struct sand_step_profile {
     double step_s;
     double compute_s, recompute_s, optimizer_s, overhead_s; // the last three are parts of compute_s
     double exposed_tp_s, exposed_pp_s, exposed_dp_s;
     double bubble_s;
     double data_stall_s;
-    uint32_t critical_stage;
+    uint32_t critical_stage; // the pipeline stage that computes longest
     double tokens_per_s;
     double model_flops;    // per step, see DESIGN "Results and definitions"
     double hardware_flops; // model plus recomputation

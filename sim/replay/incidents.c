@@ -1,9 +1,12 @@
 // The books of interruptions: which part of a job's time belongs to which open incident.
 // The parent of an incident is the innermost (latest) one open when it struck. All open incidents
 // of a job close together, when it passes its high-water mark, so every nanosecond since an
-// incident's fault is in exactly one of its parts.
-// SPDX-License-Identifier: GPL-2.0-or-later
+// incident's fault is in exactly one of its parts. A job adds its parts up once; an open incident
+// keeps the sums of its beginning, and the difference is its own: booking costs the same however
+// many are open. SPDX-License-Identifier: GPL-2.0-or-later
 #include "world.h"
+
+#include <string.h>
 
 #include "mem.h"
 #include "units.h"
@@ -47,12 +50,11 @@ static void count(struct sand_world *w, struct sand_world_job *j, int planned)
 }
 
 // A first step beyond the mark that is cut off was no catch-up: it has to be done again.
-static void take_catch_up_back(const struct sand_world *w, const struct sand_world_job *j)
+static void take_catch_up_back(struct sand_world_job *j)
 {
-    for (struct sand_incident *i = first_open(w, j); i; i = next_open(w, i)) {
-        i->parts_ns[SAND_PART_RECOMPUTE] += i->parts_ns[SAND_PART_CATCH_UP];
-        i->parts_ns[SAND_PART_CATCH_UP] = 0;
-    }
+    j->parts_ns[SAND_PART_RECOMPUTE] += j->catch_up_ns;
+    j->parts_ns[SAND_PART_CATCH_UP] -= j->catch_up_ns;
+    j->catch_up_ns = 0;
 }
 
 enum sand_rc sand_incident_open(struct sand_world *w, struct sand_world_job *j,
@@ -63,7 +65,7 @@ enum sand_rc sand_incident_open(struct sand_world *w, struct sand_world_job *j,
     SAND_TRY(
         sand_grow(&incidents, &w->incidents_capacity, w->n_incidents + 1, sizeof *w->incidents));
     w->incidents = incidents;
-    take_catch_up_back(w, j);
+    take_catch_up_back(j);
     const uint32_t number = (uint32_t)w->n_incidents++;
     w->incidents[number] = (struct sand_incident){.fault = *fault,
                                                   .job = j->index,
@@ -75,6 +77,7 @@ enum sand_rc sand_incident_open(struct sand_world *w, struct sand_world_job *j,
                                                   .partial_ns = partial_ns,
                                                   .missing_rank = SAND_NONE,
                                                   .replacement = SAND_NONE};
+    memcpy(w->incidents[number].parts_ns, j->parts_ns, sizeof j->parts_ns);
     append_open(w, j, number);
     count(w, j, sand_incident_class(w, &w->incidents[number])->planned);
     return SAND_OK;
@@ -109,23 +112,31 @@ static int64_t beyond_mark(const struct sand_world *w, const struct sand_world_j
     return w->now_ns - (mark > j->since_ns ? mark : j->since_ns);
 }
 
-void sand_incident_book(struct sand_world *w, const struct sand_world_job *j)
+void sand_incident_book(struct sand_world *w, struct sand_world_job *j)
 {
     if (j->first_open == SAND_NONE)
         return;
     const int64_t catch_up = beyond_mark(w, j);
     const int64_t other = w->now_ns - j->since_ns - catch_up;
-    for (struct sand_incident *i = first_open(w, j); i; i = next_open(w, i)) {
-        i->parts_ns[part_of(j->phase)] += other;
-        i->parts_ns[SAND_PART_CATCH_UP] += catch_up;
-    }
+    j->parts_ns[part_of(j->phase)] += other;
+    j->parts_ns[SAND_PART_CATCH_UP] += catch_up;
+    j->catch_up_ns += catch_up;
+}
+
+void sand_incident_settle(struct sand_world *w, struct sand_world_job *j)
+{
+    for (struct sand_incident *i = first_open(w, j); i; i = next_open(w, i))
+        for (int part = 0; part < SAND_PARTS; part++)
+            i->parts_ns[part] = j->parts_ns[part] - i->parts_ns[part];
 }
 
 void sand_incident_close_all(struct sand_world *w, struct sand_world_job *j)
 {
+    sand_incident_settle(w, j);
     for (struct sand_incident *i = first_open(w, j); i; i = next_open(w, i))
         i->recovered_ns = w->now_ns;
     j->first_open = j->last_open = SAND_NONE;
+    j->catch_up_ns = 0;
 }
 
 int64_t sand_incident_recovery_ns(const struct sand_incident *incident)

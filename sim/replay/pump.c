@@ -110,6 +110,7 @@ static enum sand_rc end_event(struct sand_world *w)
         SAND_TRY(sand_save_abort(w, j));
         SAND_TRY(sand_save_cancel_flow(w, j));
         SAND_TRY(sand_life_close_attempt(w, j));
+        sand_incident_settle(w, j);
     }
     return sand_window_close(w);
 }

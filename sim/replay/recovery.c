@@ -57,7 +57,12 @@ enum sand_rc sand_recovery_strike(struct sand_world *w, uint32_t node)
     int64_t next_ns;
     const struct sand_fault fault = sand_fault_take(w->faults, node, &next_ns);
     SAND_TRY(sand_pool_await_fault(w, node, next_ns));
-    return interrupt(w, &w->jobs[w->node_views[node].job], &fault);
+    struct sand_world_job *j = &w->jobs[w->node_views[node].job];
+    // A job that waits for nodes has no processes that could fail.
+    const struct sand_fault_class *fault_class = &w->experiment->faults.classes[fault.class_index];
+    if (j->phase == SAND_PHASE_WAITING && fault_class->component == SAND_COMPONENT_JOB)
+        return SAND_OK;
+    return interrupt(w, j, &fault);
 }
 
 // ---- remedies -----------------------------------------------------------------------------------

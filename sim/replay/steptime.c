@@ -15,9 +15,7 @@ static int same_profile(const struct sand_step_profile *a, const struct sand_ste
 {
     return a->step_s == b->step_s && a->compute_s == b->compute_s &&
            a->exposed_tp_s == b->exposed_tp_s && a->exposed_pp_s == b->exposed_pp_s &&
-           a->exposed_dp_s == b->exposed_dp_s && a->bubble_s == b->bubble_s &&
-           memcmp(a->link_B, b->link_B, sizeof a->link_B) == 0 &&
-           memcmp(a->link_utilisation, b->link_utilisation, sizeof a->link_utilisation) == 0;
+           a->exposed_dp_s == b->exposed_dp_s && a->bubble_s == b->bubble_s;
 }
 
 // The job's answer with this profile; a new one gets a row of the steps table.

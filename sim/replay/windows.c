@@ -26,11 +26,19 @@ static enum sand_power_state power_state(enum sand_gpu_class gpu_class)
     }
 }
 
-// Share of a job's step in which its GPUs compute; 1 where the step time was given or recorded.
-static double activity_of(const struct sand_world_job *j)
+// Share of a job's step in which its GPUs compute, their mean. Where the step time was given, the
+// time its FLOPs take at the sustained GEMM rate stands in for it; a recorded job counts as fully
+// active.
+static double activity_of(const struct sand_world *w, const struct sand_world_job *j)
 {
-    const double share = j->profile ? j->profile->compute_s / j->profile->step_s : NAN;
-    return isnan(share) ? 1.0 : share;
+    const struct sand_step_profile *p = j->profile;
+    if (!p)
+        return 1.0;
+    if (!isnan(p->compute_s))
+        return p->compute_s / p->step_s;
+    const double rate = w->cluster->node_type->gpu->gemm_bf16_flops * (double)j->gpus;
+    const double share = p->hardware_flops / (rate * p->step_s);
+    return isnan(share) || share > 1.0 ? 1.0 : share;
 }
 
 // Activity of the window's stepping GPU time, all jobs.
@@ -40,7 +48,7 @@ static double mean_activity(const struct sand_world *w)
     for (size_t i = 0; i < w->n_active; i++) {
         const struct sand_world_job *j = &w->jobs[w->active[i]];
         const double gpu_ns = (double)j->window.stepping_ns * (double)j->gpus;
-        weighted += gpu_ns * activity_of(j);
+        weighted += gpu_ns * activity_of(w, j);
         weight += gpu_ns;
     }
     return weight > 0 ? weighted / weight : 1.0;

@@ -82,10 +82,10 @@ struct sand_incident {
     int64_t fault_ns, recovered_ns;
     uint64_t steps_lost;
     int64_t partial_ns, repair_ns;
-    int64_t parts_ns[SAND_PARTS];
-    int remedied;          // diagnosis has ended and the remedy was applied
-    int wait_reported;     // the wait stands among the decisions
-    uint32_t missing_rank; // place in the job's rank order still to be filled, or SAND_NONE
+    int64_t parts_ns[SAND_PARTS]; // the job's sums at the fault while open, then its own parts
+    int remedied;                 // diagnosis has ended and the remedy was applied
+    int wait_reported;            // the wait stands among the decisions
+    uint32_t missing_rank;        // place in the job's rank order still to be filled, or SAND_NONE
     uint32_t replacement;
 };
 
@@ -142,6 +142,8 @@ struct sand_world_job {
     struct sand_save save;
     // Open incidents in order of their faults.
     uint32_t first_open, last_open;
+    int64_t parts_ns[SAND_PARTS]; // recovery time by part, all incidents so far
+    int64_t catch_up_ns;          // of it catch-up that a fault would turn into recompute
     // The attempt.
     int in_attempt;
     uint32_t attempt;
@@ -315,7 +317,9 @@ enum sand_rc sand_incident_open(struct sand_world *w, struct sand_world_job *j,
                                 const struct sand_fault *fault, uint64_t steps_lost,
                                 int64_t partial_ns);
 // Books [since, now) of the job, in its present phase, to its open incidents.
-void sand_incident_book(struct sand_world *w, const struct sand_world_job *j);
+void sand_incident_book(struct sand_world *w, struct sand_world_job *j);
+// Turns the open incidents' sums into their parts; nothing may be booked for them afterwards.
+void sand_incident_settle(struct sand_world *w, struct sand_world_job *j);
 void sand_incident_close_all(struct sand_world *w, struct sand_world_job *j);
 int64_t sand_incident_recovery_ns(const struct sand_incident *incident);
 const struct sand_fault_class *sand_incident_class(const struct sand_world *w,

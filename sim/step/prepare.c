@@ -326,6 +326,8 @@ static enum sand_rc set_actors(const struct step_traffic *traffic,
     if (problem->actors == NULL)
         return SAND_ERR_NOMEM;
     size_t capacity = 0;
+    for (uint32_t a = 0; a < traffic->n_actors; a++)
+        problem->actors[classes->actor[a]].members += 1;
     for (uint32_t i = 0; i < classes->n_actors; i++) {
         const uint32_t a = classes->actor_member[i];
         struct step_actor *actor = &problem->actors[i];
@@ -406,11 +408,12 @@ static enum sand_rc set_link_use(const struct step_traffic *traffic,
         const double busy_s = link_B[l] / (link->capacity_Bps * link->speed);
         if (busy_s > h->link_busy_s[link->link_class])
             h->link_busy_s[link->link_class] = busy_s;
-        h->n_links_full += link_B[l] > 0;
+        h->n_links_full += link_B[l] > 0 ? step_link_stands_for(traffic, l) : 0;
     }
     h->n_actors_full = traffic->n_actors;
     for (uint32_t f = 0; f < traffic->n_flows; f++)
-        h->n_flows_full += traffic->flows[f].n_edges > 0 ? traffic->rails : 0;
+        if (traffic->flows[f].n_edges > 0)
+            h->n_flows_full += traffic->flows[f].kind == STEP_FLOW_TP ? 1 : traffic->rails;
     sand_free(link_B);
     return SAND_OK;
 }

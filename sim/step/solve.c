@@ -148,25 +148,59 @@ static enum sand_rc run_open(struct step_run *run, const struct sand_step_proble
     return rc;
 }
 
+// Adds an actor's times for every group it stands for. From its own end to the step's it waits for
+// others.
+static void add_times(const struct step_run *run, uint32_t a, int64_t end,
+                      struct sand_step_solution *sum)
+{
+    const struct step_actor *what = &run->problem->actors[a];
+    const struct run_actor *actor = &run->actors[a];
+    const double n = what->members;
+    sum->compute_s += n * actor->compute_s;
+    sum->recompute_s += n * actor->recompute_s;
+    sum->optimizer_s += n * what->slowness * run->problem->stages[what->stage].optimizer_s;
+    sum->exposed_tp_s += n * actor->tp_s;
+    sum->exposed_pp_s += n * actor->pp_s;
+    sum->exposed_dp_s += n * actor->dp_s;
+    sum->bubble_s += n * (actor->bubble_s + (double)(end - actor->end) / STEP_TICKS_PER_S);
+}
+
+// The stage that computes longest; the first of equal ones.
+static uint32_t busiest_stage(const struct step_run *run)
+{
+    uint32_t stage = 0;
+    double most_s = -1;
+    for (uint32_t a = 0; a < run->problem->n_actors; a++) {
+        const uint32_t here = run->problem->actors[a].stage;
+        const double compute_s = run->actors[a].compute_s;
+        if (compute_s > most_s || (compute_s == most_s && here < stage)) {
+            most_s = compute_s;
+            stage = here;
+        }
+    }
+    return stage;
+}
+
 static void fill_solution(struct step_run *run, struct sand_step_solution *solution)
 {
-    const struct run_actor *last = &run->actors[0];
-    uint32_t stage = run->problem->actors[0].stage;
-    for (uint32_t a = 1; a < run->problem->n_actors; a++)
-        if (run->actors[a].end > last->end) {
-            last = &run->actors[a];
-            stage = run->problem->actors[a].stage;
-        }
-    solution->critical_stage = stage;
-    solution->step_s = (double)last->end / STEP_TICKS_PER_S;
-    solution->compute_s = last->compute_s;
-    solution->recompute_s = last->recompute_s;
+    int64_t end = 0;
+    double members = 0;
+    for (uint32_t a = 0; a < run->problem->n_actors; a++) {
+        end = run->actors[a].end > end ? run->actors[a].end : end;
+        members += run->problem->actors[a].members;
+    }
+    for (uint32_t a = 0; a < run->problem->n_actors; a++)
+        add_times(run, a, end, solution);
+    solution->compute_s /= members;
+    solution->recompute_s /= members;
+    solution->optimizer_s /= members;
+    solution->exposed_tp_s /= members;
+    solution->exposed_pp_s /= members;
+    solution->exposed_dp_s /= members;
+    solution->bubble_s /= members;
     solution->overhead_s = run->problem->header.overhead_s;
-    solution->optimizer_s = run->problem->stages[stage].optimizer_s;
-    solution->exposed_tp_s = last->tp_s;
-    solution->exposed_pp_s = last->pp_s;
-    solution->exposed_dp_s = last->dp_s;
-    solution->bubble_s = last->bubble_s;
+    solution->critical_stage = busiest_stage(run);
+    solution->step_s = (double)end / STEP_TICKS_PER_S;
     solution->n_events = run->n_events;
     step_activity_write(&run->activity, solution);
 }

@@ -33,7 +33,7 @@ struct sand_step_problem;
 
 enum { SAND_STEP_ACTIVITY_WORDS = 1024 };
 
-// What the engine found: where the time of the stage that ends last went (see stepprofile.h), and
+// What the engine found: where the time of the GPUs went in the mean (see stepprofile.h), and
 // which flows were on their way together (sets of bits, one bit per flow of the problem, `words`
 // words a set; only sets that no other contains). n_sets = 0: too many to keep.
 struct sand_step_solution {

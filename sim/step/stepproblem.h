@@ -20,6 +20,7 @@ struct step_actor {
     uint32_t n_sends[2];
     uint32_t peer[2]; // actor that receives them; SAND_NONE
     double slowness;  // 1 / speed of its slowest GPU
+    double members;   // groups that this one stands for
 };
 
 // A flow: always one at a time, further messages queue behind it (as on one NCCL connection).

@@ -456,3 +456,13 @@ void step_traffic_free(struct step_traffic *traffic)
     sand_free(traffic->links);
     *traffic = (struct step_traffic){0};
 }
+
+uint32_t step_link_stands_for(const struct step_traffic *traffic, uint32_t link)
+{
+    const uint32_t fabric_link = traffic->links[link].fabric_link;
+    const uint8_t link_class = traffic->question->fabric->links[fabric_link].link_class;
+    if (traffic->rails == 1 || !is_private(link_class))
+        return 1;
+    const int is_nic = link_class == SAND_LINK_NIC_UP || link_class == SAND_LINK_NIC_DOWN;
+    return is_nic ? traffic->rails / nic_share(traffic) : traffic->rails;
+}

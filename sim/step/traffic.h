@@ -103,4 +103,7 @@ static inline uint32_t step_edge_weight(const struct step_edge *edge, uint32_t i
     return i == 0 || i + 1 == edge->n_links ? edge->end_weight : edge->weight;
 }
 
+// How many links of the fabric a link stands for when rails are folded.
+uint32_t step_link_stands_for(const struct step_traffic *traffic, uint32_t link);
+
 #endif

@@ -27,6 +27,16 @@ static struct sand_step_profile compare(void)
     f.question.folding = SAND_FOLD;
     close_to(folded.step_s, full.step_s, "step_s");
     close_to(folded.mfu, full.mfu, "mfu");
+    close_to(folded.compute_s, full.compute_s, "compute_s");
+    close_to(folded.optimizer_s, full.optimizer_s, "optimizer_s");
+    close_to(folded.exposed_tp_s, full.exposed_tp_s, "exposed_tp_s");
+    close_to(folded.exposed_pp_s, full.exposed_pp_s, "exposed_pp_s");
+    close_to(folded.exposed_dp_s, full.exposed_dp_s, "exposed_dp_s");
+    close_to(folded.bubble_s, full.bubble_s, "bubble_s");
+    cr_assert_eq(folded.critical_stage, full.critical_stage);
+    cr_assert_eq(folded.n_flows_full, full.n_flows_full, "flows of the unfolded problem");
+    cr_assert_eq(folded.n_links_full, full.n_links_full, "links of the unfolded problem");
+    cr_assert_eq(full.n_flows, full.n_flows_full);
     for (int c = 0; c < SAND_LINK_CLASSES; c++) {
         cr_assert_float_eq(folded.link_B[c], full.link_B[c], 1e-9 * full.link_B[c] + 1e-9,
                            "bytes of %s", sand_link_class_name((enum sand_link_class)c));
