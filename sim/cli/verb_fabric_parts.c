@@ -90,12 +90,29 @@ static void print_prices(const struct sand_fabric_parts *parts,
     printf("%-24s %12.0f USD, %.0f a GPU\n", "together", usd, usd / (double)gpus);
 }
 
+static int parts_have_switches(const struct sand_cluster *cluster)
+{
+    return cluster->fabric.kind != SAND_FABRIC_TORUS;
+}
+
+static void warn_of_prices(const struct sand_cluster *cluster, struct sand_diag *diag)
+{
+    const struct sand_price_list *prices = cluster->prices;
+    if (prices != NULL && parts_have_switches(cluster) &&
+        cluster->fabric.radix != prices->switch_ports)
+        sand_diag_add(diag, SAND_WARNING, NULL, 0,
+                      "price list \"%s\" is for switches of %" PRIu32 " ports, the fabric's have "
+                      "%" PRIu32 " (0: chassis): watts and dollars of switches do not hold",
+                      prices->id, prices->switch_ports, cluster->fabric.radix);
+}
+
 static enum sand_rc print_parts(const struct sand_cluster *cluster, struct sand_diag *diag)
 {
     struct sand_fabric *fabric = NULL;
     struct sand_fabric_parts parts;
     SAND_TRY(sand_fabric_build(cluster, &fabric, diag));
     sand_fabric_parts_list(fabric, cluster, &parts);
+    warn_of_prices(cluster, diag);
     printf("%s: %" PRIu32 " nodes, %" PRIu32 " GPUs\n\n", cluster->name, cluster->n_nodes,
            sand_cluster_gpus(cluster));
     print_counts(fabric, &parts);

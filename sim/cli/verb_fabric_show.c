@@ -46,7 +46,7 @@ static void print_tree(const struct sand_fabric *f, const struct sand_fabric_spe
     if (f->n_rails > 1)
         printf("; %" PRIu32 " rails, units of %" PRIu32 " nodes", f->n_rails, spec->nodes_per_unit);
     if (f->n_tiers > 1)
-        printf("\n%-16s %" PRIu64 ", oversubscription below %g", "spines", c.spines,
+        printf("\n%-16s %" PRIu64 "; oversubscription of the leaves %g", "spines", c.spines,
                spec->leaf_oversubscription);
     if (f->n_tiers == 3)
         printf("\n%-16s %" PRIu32 " of %" PRIu32 " leaves, oversubscription %g\n%-16s %" PRIu64,
@@ -108,8 +108,9 @@ static enum sand_rc show(const struct sand_cluster *cluster, struct sand_diag *d
            f->n_nodes, cluster->node_type->id, f->gpus_per_node, f->nics_per_node,
            rate(cluster->node_type->nic->rate_Bps, text));
     if (cluster->node_type->scaleup != SAND_SCALEUP_NONE)
-        printf("%-16s domains of %" PRIu32 " GPUs (%" PRIu32 " nodes), %s a GPU and way\n",
+        printf("%-16s domains of %" PRIu32 " GPUs (%" PRIu32 " node%s), %s a GPU and way\n",
                "scale-up", f->gpus_per_node * f->nodes_per_domain, f->nodes_per_domain,
+               f->nodes_per_domain > 1 ? "s" : "",
                rate(cluster->node_type->scaleup_link->rate_Bps, text));
     if (f->kind < SAND_FABRIC_DRAGONFLY)
         print_tree(f, &cluster->fabric);

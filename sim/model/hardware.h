@@ -87,6 +87,7 @@ struct sand_node_type {
 struct sand_price_list {
     const char *id;
     struct sand_provenance from;
+    uint32_t switch_ports;                       // of the switch that is priced
     double switch_usd, switch_W;                 // one switch or router, without transceivers
     double circuit_switch_usd, circuit_switch_W; // optical circuit switch
     double transceiver_usd, transceiver_W;       // one end of an optical cable

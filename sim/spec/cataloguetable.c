@@ -317,6 +317,9 @@ const struct spec_element spec_model = {.name = "model",
 
 static const struct spec_field prices_fields[] = {
     SPEC_ENTRY_HEAD(struct sand_price_list),
+    {.name = "switch_ports",
+     SPEC_SIZE(struct sand_price_list, switch_ports),
+     .doc = "Ports of the switch that is priced; for others the list does not hold."},
     {.name = "switch_usd",
      USD(switch_usd),
      .doc = "US dollars for a switch or router, without transceivers; 0: not priced."},
