@@ -58,6 +58,28 @@ def check_incidents(report, scratch):
     report.check(number > 20 and children > 0, f"{number} incidents, {children} children")
 
 
+def check_placement(report, scratch):
+    """A one-node job in front: first-fit puts the next across two leaves, packed beside each other."""
+    text = (scratch / "small.xml").read_text()
+    text = text.replace(' step_time="10s"', ' submit="1min" steps="50"').replace('hot_spares="1"', 'hot_spares="0"')
+    text = text.replace('leaf_oversubscription="1"', 'leaf_oversubscription="8"')
+    text = text.replace('submit="1h" duration="3h"', 'duration="1d"').replace("0.5/d", "1e-9/d")
+    (scratch / "apart.xml").write_text(text)
+    got = {}
+    for place in ("first-fit", "packed"):
+        done = run(["run", "apart.xml", "-q", "-o", "out", "--force", "--set",
+                    f"policies/place/@policy=place/{place}"], scratch)
+        report.check(done.returncode == OK, f"{place}: {done.stderr}")
+        got[place] = explain(scratch, "--job", "pretrain")
+    apart, together = got["first-fit"], got["packed"]
+    slower = apart["observed_s"] - together["observed_s"]
+    report.check(together["placement_s"] == 0 and together["healthy_s"] == together["observed_s"],
+                 f"packed: {together}")
+    report.check(apart["placement_s"] > 0.01 * apart["healthy_s"], f"first-fit: {apart}")
+    report.check(abs(apart["placement_s"] - slower) < 1e-6, f"{slower} s slower: {apart}")
+    report.check(apart["healthy_s"] == together["healthy_s"], "the healthy step is the same")
+
+
 def check_words(report, scratch):
     for args in (["--job", "pretrain"], ["--incident", "1"], ["--step", "0"]):
         done = run(["explain", "out/results.h5", *args], scratch)
@@ -85,6 +107,7 @@ def main():
         check_jobs(report, scratch)
         check_incidents(report, scratch)
         check_words(report, scratch)
+        check_placement(report, scratch)
     report.end()
 
 
