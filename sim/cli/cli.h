@@ -28,6 +28,7 @@ extern const struct sand_verb sand_verb_run, sand_verb_validate, sand_verb_step,
     sand_verb_policy, sand_verb_schema, sand_verb_validate_schedule, sand_verb_cache,
     sand_verb_explain;
 extern const struct sand_verb sand_verb_fabric, sand_verb_export, sand_verb_import;
+extern const struct sand_verb sand_verb_validate_steps;
 
 // Runs the program; returns its exit status.
 int sand_cli_main(int argc, char **argv);
@@ -78,6 +79,11 @@ const char *sand_cli_catalogue(const char *data, char *buffer, size_t size);
 // Reads and binds the experiment.
 enum sand_rc sand_cli_load_spec(const struct sand_cli_load *load, struct sand_spec **spec,
                                 struct sand_diag *diag);
+
+// Reads rules of measured steps: `path`, or if NULL the file `usual` of the catalogue's directory.
+enum sand_rc sand_cli_load_rules(const struct sand_cli_load *load, const char *path,
+                                 const char *usual, struct sand_spec **spec,
+                                 struct sand_diag *diag);
 
 // What the binder cannot know: traces, mixes, splits, memory, the fabric's ports, policies and
 // their parameters. Reports every problem, then fails once. Else *jobset is to be closed; NULL: not

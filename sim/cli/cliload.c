@@ -80,6 +80,34 @@ enum sand_rc sand_cli_load_spec(const struct sand_cli_load *load, struct sand_sp
     return sand_spec_load(load->file, &options, spec, diag);
 }
 
+// The directory itself, also where the reader would find it.
+static const char *known_data_dir(const struct sand_cli_load *load, char *buffer, size_t size)
+{
+    const char *dir = data_dir(load), *named = getenv("SANDTABLE_DATA");
+    if (dir || (named && *named))
+        return dir ? dir : named;
+    ssize_t n = readlink("/proc/self/exe", buffer, size - 1);
+    buffer[n > 0 ? n : 0] = '\0';
+    char *slash = strrchr(buffer, '/');
+    const char *below = "/../share/sandtable";
+    if (!slash || (size_t)(slash - buffer) + strlen(below) + 1 > size)
+        return NULL;
+    strcpy(slash, below);
+    return buffer;
+}
+
+enum sand_rc sand_cli_load_rules(const struct sand_cli_load *load, const char *path,
+                                 const char *usual, struct sand_spec **spec, struct sand_diag *diag)
+{
+    char buffer[4096], name[5000];
+    const char *dir = known_data_dir(load, buffer, sizeof buffer);
+    const struct sand_spec_options how = {.catalogue = dir};
+    if (!dir)
+        return sand_fail(diag, SAND_ERR_USAGE, "the catalogue is not found; name it with --data");
+    snprintf(name, sizeof name, "%s/%s", dir, usual);
+    return sand_spec_load_rules(path ? path : name, &how, spec, diag);
+}
+
 // ---- checks
 // ---------------------------------------------------------------------------------------
 

@@ -40,6 +40,7 @@ struct sand_kernel_costs {
     double attention_half_seq;     // tokens: fused attention runs at A*s/(s+this)
     double attention_bwd_ratio;    // backward / forward FLOPs of fused attention
     double attention_head64;       // factor on the fused attention rate for head sizes up to 64
+    double attention_earlier;      // factor on that rate for kernels of the generation before
     double unfused_rate;           // fraction of the GEMM rate for unfused attention
     double unfused_score_B;        // bytes per score element, forward plus backward
     double norm_B;                 // bytes per token, layer and hidden element, fwd+bwd

@@ -26,7 +26,11 @@ enum sand_recompute {
     SAND_RECOMPUTE_FULL,
     SAND_RECOMPUTE_PARTIAL
 };
-enum sand_attention { SAND_ATTENTION_FUSED, SAND_ATTENTION_UNFUSED };
+enum sand_attention {
+    SAND_ATTENTION_FUSED,
+    SAND_ATTENTION_UNFUSED,
+    SAND_ATTENTION_FUSED_EARLIER // kernels of the generation before: attention_earlier slower
+};
 
 // Which dimension changes fastest from rank to rank, first to last.
 enum sand_rank_order {

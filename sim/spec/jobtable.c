@@ -16,11 +16,13 @@ static const char *const recomputes[] = {[SAND_RECOMPUTE_NONE] = "none",
                                          [SAND_RECOMPUTE_FULL] = "full",
                                          [SAND_RECOMPUTE_PARTIAL] = "partial",
                                          NULL};
-static const char *const attentions[] = {
-    [SAND_ATTENTION_FUSED] = "fused", [SAND_ATTENTION_UNFUSED] = "unfused", NULL};
+const char *const spec_attention_words[] = {[SAND_ATTENTION_FUSED] = "fused",
+                                            [SAND_ATTENTION_UNFUSED] = "unfused",
+                                            [SAND_ATTENTION_FUSED_EARLIER] = "fused-earlier",
+                                            NULL};
 static const char *const precisions[] = {
     [SAND_FP16] = "fp16", [SAND_BF16] = "bf16", [SAND_FP8] = "fp8", [SAND_NVFP4] = "nvfp4", NULL};
-static const char *const orders[] = {
+const char *const spec_order_words[] = {
     [SAND_RANKS_TP_CP_PP_DP] = "tp-cp-pp-dp", [SAND_RANKS_TP_CP_DP_PP] = "tp-cp-dp-pp", NULL};
 static const char *const shardings[] = {[SAND_SHARD_OPTIMIZER] = "optimizer",
                                         [SAND_SHARD_GRADIENTS] = "gradients",
@@ -40,7 +42,7 @@ static const struct spec_field split_fields[] = {
             "ring."},
     {.name = "order",
      SPEC_MEMBER(SPEC_WORD, struct sand_split, order),
-     .words = orders,
+     .words = spec_order_words,
      SPEC_PRESET("tp-cp-pp-dp"),
      .doc = "Which dimension changes fastest from rank to rank, first to last."},
     {.name = "virtual_stages",
@@ -90,9 +92,10 @@ static const struct spec_field split_fields[] = {
      .doc = "Share of the forward that is computed again under recompute=\"partial\"."},
     {.name = "attention",
      SPEC_MEMBER(SPEC_WORD, struct sand_split, attention),
-     .words = attentions,
+     .words = spec_attention_words,
      SPEC_PRESET("fused"),
-     .doc = "Attention kernels."},
+     .doc = "Attention kernels; fused-earlier: those of the GPU generation before, or before "
+            "FlashAttention-2."},
     {.name = "precision",
      SPEC_MEMBER(SPEC_WORD, struct sand_split, precision),
      .words = precisions,

@@ -10,6 +10,7 @@
 struct sand_spec {
     struct sand_arena arena;
     struct sand_experiment experiment;
+    struct sand_step_rules rules;
 };
 
 static void bind_root(struct spec_binding *binding, xmlNode *root,
@@ -116,6 +117,50 @@ enum sand_rc sand_spec_load(const char *path, const struct sand_spec_options *op
     }
     *spec = loaded;
     return SAND_OK;
+}
+
+// ---- rules of measured steps ----
+
+static enum sand_rc bind_rules(struct spec_binding *binding, struct sand_step_rules *rules)
+{
+    xmlNode *root = sand_xml_root(binding->xml);
+    if (!spec_is_element(root, spec_step_rules.name)) {
+        spec_error(binding, sand_xml_place(root),
+                   "root element is <%.60s>; write <step_rules xmlns=\"" SPEC_NAMESPACE "\" ...>",
+                   (const char *)root->name);
+        return SAND_ERR_INPUT;
+    }
+    spec_bind(binding, &spec_step_rules, root, rules);
+    if (binding->rc != SAND_OK)
+        return sand_fail(binding->diag, binding->rc, "out of memory while reading the rules");
+    return binding->n_errors > 0 ? SAND_ERR_INPUT : check_schema(binding);
+}
+
+enum sand_rc sand_spec_load_rules(const char *path, const struct sand_spec_options *options,
+                                  struct sand_spec **spec, struct sand_diag *diag)
+{
+    struct sand_xml *xml;
+    SAND_TRY(sand_xml_open(path, options ? options->catalogue : NULL, &xml, diag));
+    struct sand_spec *loaded = sand_calloc(1, sizeof *loaded);
+    enum sand_rc rc = SAND_ERR_NOMEM;
+    if (loaded) {
+        struct spec_binding binding = {
+            .xml = xml, .arena = &loaded->arena, .diag = diag, .experiment = &loaded->experiment};
+        binding.last = &binding.entries;
+        rc = bind_rules(&binding, &loaded->rules);
+    }
+    sand_xml_close(xml);
+    if (rc != SAND_OK) {
+        sand_spec_free(loaded);
+        return rc;
+    }
+    *spec = loaded;
+    return SAND_OK;
+}
+
+const struct sand_step_rules *sand_spec_rules(const struct sand_spec *spec)
+{
+    return &spec->rules;
 }
 
 void sand_spec_free(struct sand_spec *spec)

@@ -8,6 +8,7 @@
 
 #include "diag.h"
 #include "experiment.h"
+#include "steprules.h"
 
 struct sand_spec; // owns the model and everything it points at
 
@@ -24,6 +25,11 @@ enum sand_rc sand_spec_load(const char *path, const struct sand_spec_options *op
                             struct sand_spec **spec, struct sand_diag *diag);
 void sand_spec_free(struct sand_spec *spec);
 const struct sand_experiment *sand_spec_experiment(const struct sand_spec *spec);
+
+// Reads <step_rules>, the same way; there are no settings.
+enum sand_rc sand_spec_load_rules(const char *path, const struct sand_spec_options *options,
+                                  struct sand_spec **spec, struct sand_diag *diag);
+const struct sand_step_rules *sand_spec_rules(const struct sand_spec *spec);
 
 // The RELAX NG schema (XML syntax) and the format page (Markdown), generated from the field tables.
 enum sand_rc sand_spec_write_schema(FILE *out);

@@ -42,6 +42,10 @@ const struct spec_element *const spec_elements[] = {&spec_experiment,
                                                     &spec_mix_size,
                                                     &spec_mix_end,
                                                     &spec_mix_figure,
+                                                    &spec_step_rules,
+                                                    &spec_stack,
+                                                    &spec_machine,
+                                                    &spec_flag,
                                                     NULL};
 
 const struct spec_element *spec_kind_element(enum spec_kind kind)

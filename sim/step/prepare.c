@@ -258,8 +258,10 @@ static void set_header(const struct setting *set, struct sand_step_problem *prob
     // What cannot be prefetched or left to run: everything when overlap is switched off.
     h->exposed_reduce =
         h->sharded && !split->overlap_grad_reduce ? 1 : set->q->job->software->dp_exposed;
-    h->exposed_gather =
-        h->sharded && !split->overlap_param_gather ? 1 : set->q->job->software->dp_exposed;
+    // Gathers that are not sharded set out before the step begins to compute.
+    h->exposed_gather = !h->sharded                   ? 0
+                        : split->overlap_param_gather ? set->q->job->software->dp_exposed
+                                                      : 1;
     // Every rank sends its share of the tensor (scatter/gather, Narayanan et al. 2021,
     // section 4.1).
     h->send_B = set->activation_B / split->tp;

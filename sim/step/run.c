@@ -355,7 +355,6 @@ static enum sand_rc end_piece(struct step_run *run, uint32_t a)
     actor->ready = run->now;
     if (++actor->piece < pieces_of(run, run->problem->actors[a].stage, op))
         return try_piece(run, a);
-    SAND_TRY(send_output(run, a, op));
     actor->pc++;
     return next_op(run, a);
 }
@@ -366,7 +365,11 @@ static enum sand_rc piece_done(struct step_run *run, uint32_t a)
     struct run_actor *actor = &run->actors[a];
     actor->tp_s += run_seconds(run->now - actor->tp_begun);
     actor->ready = run->now;
-    if (!needs_reduce(run, current_op(run, a)))
+    const struct sand_stage_op *op = current_op(run, a);
+    // The output leaves before the reduction: who waits for it is not held up.
+    if (actor->piece + 1 == pieces_of(run, run->problem->actors[a].stage, op))
+        SAND_TRY(send_output(run, a, op));
+    if (!needs_reduce(run, op))
         return end_piece(run, a);
     const uint32_t index = collective_index(run, a, actor->pc, actor->piece);
     if (run_list(run, RUN_LATE_REDUCE)[index].done)

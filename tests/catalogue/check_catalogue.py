@@ -11,6 +11,7 @@ from pathlib import Path
 
 NAMESPACE = "{urn:sandtable:1}"
 KINDS = ("gpu", "link", "node", "kernels", "software", "storage", "prices")
+RULES = "step_rules"
 DATE = re.compile(r"(19|20)\d\d(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?)?$")
 HEAD = ("id", "source", "date", "assumed")
 SCALES = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
@@ -96,6 +97,36 @@ class Checker:
             if tag(fault) != "fault" or observed == bool(fault.get("rate")):
                 self.say(path, f'{fault.get("id")}: needs either a rate or count, over and nodes')
         self.entries["faults", path.stem] = (path, root)
+
+    def rules(self, path):
+        """Rules of measured steps: provenance, and no number that belongs to a single row."""
+        root = self.read(path, RULES)
+        if root is None:
+            return
+        self.provenance(path, root, {name for child in root for name in child.keys()})
+        for child in root:
+            if tag(child) == "flag" and set(child.keys()) != {"id", "why"}:
+                self.say(path, f'flag {child.get("id")}: has more than an id and a reason')
+        self.entries[RULES, path.stem] = (path, root)
+
+    def constants(self):
+        """Fitted constants: at most three of a software stack, every number with its source."""
+        for path, software in self.of_kind("software"):
+            numbers = set(software.keys()) - set(HEAD)
+            if len(numbers - set(software.get("assumed", "").split())) > 3:
+                self.say(path, "has more than three fitted constants")
+        for kind in ("gpu", "link", "kernels", "software"):
+            for path, entry in self.of_kind(kind):
+                for name in set(entry.keys()) - set(HEAD) - set(entry.get("assumed", "").split()):
+                    self.has_source(path, entry, name)
+
+    def has_source(self, path, entry, name):
+        """The source names the attribute, the family it belongs to, or what peaks stand for."""
+        words = re.findall(r"[a-z_0-9]+", entry.get("source", ""))
+        family = name.split("_")[0]
+        known = {word.rstrip("_") for word in words} | {word.rstrip("s") for word in words}
+        if not {name, family, family + "s"} & known:
+            self.say(path, f'source says nothing of "{name}", and it is not assumed')
 
     def cluster(self, path):
         """A cluster file: its provenance stands in the comment at its head."""
@@ -185,8 +216,10 @@ class Checker:
             for path in sorted((self.data / "platforms/catalogue" / kind).glob("*")):
                 self.entry(path, kind)
         for path in sorted((self.data / "platforms/catalogue").glob("*")):
-            if path.name not in KINDS:
+            if path.name not in KINDS + (RULES,):
                 self.say(path, "is no kind of the catalogue")
+        for path in sorted((self.data / "platforms/catalogue" / RULES).glob("*")):
+            self.rules(path)
         for path in sorted((self.data / "workloads/models").glob("*")):
             self.entry(path, "model")
         for path in sorted((self.data / "platforms/faults").glob("*")):
@@ -194,6 +227,7 @@ class Checker:
         for path in sorted((self.data / "platforms/clusters").glob("*")):
             self.cluster(path)
         self.references()
+        self.constants()
         self.gpus()
         self.nodes()
         self.models()
@@ -207,7 +241,7 @@ def main():
     problems = checker.check()
     for problem in problems:
         print(problem)
-    for kind in KINDS + ("model", "cluster", "faults"):
+    for kind in KINDS + (RULES, "model", "cluster", "faults"):
         n = sum(1 for entry_kind, _ in checker.entries if entry_kind == kind)
         print(f"{kind}: {n}")
         if n == 0:

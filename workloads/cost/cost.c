@@ -90,12 +90,14 @@ static double layer_gemms_s(const struct sand_cost *cost, const struct shard *sh
 
 // FlashAttention counts: 4 t s d per head, half of it under the causal mask.
 static void fused_attention(const struct sand_cost *cost, const struct shard *shard, double seq,
-                            struct sand_layer_times *times)
+                            int earlier, struct sand_layer_times *times)
 {
     const struct sand_kernel_costs *kernels = cost->kernels;
     double rate = cost->gpu->attention_flops * seq / (seq + kernels->attention_half_seq);
     if (shard->head_dim <= 64.0)
         rate *= kernels->attention_head64;
+    if (earlier)
+        rate *= kernels->attention_earlier;
     times->forward_s = 2.0 * shard->tokens * seq * shard->q / rate;
     times->backward_s = kernels->attention_bwd_ratio * times->forward_s;
 }
@@ -115,8 +117,9 @@ static void unfused_attention(const struct sand_cost *cost, const struct shard *
 static void attention(const struct sand_cost *cost, const struct shard *shard,
                       const struct sand_split *split, struct sand_layer_times *times)
 {
-    if (split->attention == SAND_ATTENTION_FUSED)
-        fused_attention(cost, shard, split->sequence, times);
+    if (split->attention != SAND_ATTENTION_UNFUSED)
+        fused_attention(cost, shard, split->sequence,
+                        split->attention == SAND_ATTENTION_FUSED_EARLIER, times);
     else
         unfused_attention(cost, shard, split->sequence, times);
 }

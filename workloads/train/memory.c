@@ -30,7 +30,7 @@ static struct saved saved_of(const struct sand_transformer *model, const struct 
     const double h = ELEMENT_B * model->hidden * norm_share;
     const double head = ELEMENT_B * model->head_dim / tp;
     const double ffn = ELEMENT_B * model->ffn_hidden / tp;
-    const int fused = split->attention == SAND_ATTENTION_FUSED;
+    const int fused = split->attention != SAND_ATTENTION_UNFUSED;
     return (struct saved){
         .input = h,
         .attention_residual = h,

@@ -74,6 +74,90 @@ Test(step, bubble_of_interleaved_1f1b)
     fixture_free(&f);
 }
 
+// Bytes of one layer's weights on the wire of a ring over n GPUs of one node, in seconds.
+static double ring_s(enum sand_collective_kind kind, double params_B)
+{
+    const struct sand_collective c = {kind, 8, params_B};
+    return sand_collective_latency_s(&c, &f.scaleup, &f.nic, 0) +
+           c.bytes * 7 / 8 / (f.scaleup.rate_Bps * f.scaleup.usable);
+}
+
+// Fully sharded without prefetch: every layer of every micro-batch waits for two gathers of its
+// weights (2 bytes) and one reduction of its gradients (4 bytes); ZeRO-2 gathers once.
+Test(step, sharded_without_overlap_pays_every_collective)
+{
+    const enum sand_sharding kinds[] = {SAND_SHARD_PARAMETERS, SAND_SHARD_GRADIENTS};
+    for (int k = 0; k < 2; k++) {
+        fixture_init(
+            &f,
+            &(struct step_case){
+                .n_nodes = 1, .dp = 8, .sharding = kinds[k], .no_overlap = 1, .micro_batches = 3});
+        const struct sand_step_profile p = fixture_solve(&f.question);
+        const double layer_params = sand_split_gpu_params(&f.model, &f.job.split, 0) / 2;
+        const double gather_s = ring_s(SAND_ALL_GATHER, 2 * layer_params);
+        const double reduce_s = ring_s(SAND_REDUCE_SCATTER, 4 * layer_params);
+        const double expected_s = 3 * 2 * ((k == 0 ? 2 : 1) * gather_s + reduce_s);
+        cr_assert_float_eq(p.exposed_dp_s, expected_s, 1e-7, "exposed %.9f, expected %.9f",
+                           p.exposed_dp_s, expected_s);
+        fixture_free(&f);
+    }
+}
+
+// With links too fast to matter, sharding costs nothing but compute; with prefetch never more than
+// without it.
+Test(step, prefetch_hides_gathers_behind_compute)
+{
+    double exposed_s[3];
+    for (int k = 0; k < 3; k++) {
+        fixture_init(&f, &(struct step_case){.n_nodes = 1,
+                                             .dp = 8,
+                                             .sharding = SAND_SHARD_PARAMETERS,
+                                             .no_overlap = k == 2,
+                                             .dp_exposed = k == 1 ? 0.5 : 0,
+                                             .micro_batches = 3});
+        exposed_s[k] = fixture_solve(&f.question).exposed_dp_s;
+        fixture_free(&f);
+    }
+    cr_assert_lt(exposed_s[0], 0.5 * exposed_s[2]);
+    cr_assert_lt(exposed_s[0], exposed_s[1]);
+    cr_assert_lt(exposed_s[1], exposed_s[2]);
+}
+
+// Ring attention: keys and values of every layer pass cp - 1 hops forwards, and twice that
+// backwards, exposed by the software's share. (Beside gradients on the same ports it takes longer.)
+Test(step, context_parallel_ring_time)
+{
+    fixture_init(&f, &(struct step_case){
+                         .n_nodes = 1, .cp = 8, .dp = 1, .micro_batches = 2, .no_overlap = 1});
+    f.scaleup.p2p_latency_s = 0;
+    const struct sand_step_profile p = fixture_solve(&f.question);
+    const double kv_B = 2.0 * 2 * (4096 / 8) * 16 * 128;
+    const double expected_s = 2 * 2 * 3 * 7 * 0.4 * kv_B / (f.scaleup.rate_Bps * f.scaleup.usable);
+    cr_assert_float_eq(p.exposed_tp_s, expected_s, 1e-8, "ring %.12f, expected %.12f",
+                       p.exposed_tp_s, expected_s);
+    fixture_free(&f);
+}
+
+// Tensor parallelism shares a node with data parallelism only if ranks are laid out data first.
+Test(step, rank_order_decides_which_traffic_stays_in_the_node)
+{
+    double leaf_B[2];
+    for (int k = 0; k < 2; k++) {
+        fixture_init(&f, &(struct step_case){.n_nodes = 4,
+                                             .tp = 2,
+                                             .pp = 4,
+                                             .dp = 4,
+                                             .order = k == 0 ? SAND_RANKS_TP_CP_PP_DP
+                                                             : SAND_RANKS_TP_CP_DP_PP});
+        const struct sand_step_profile p = fixture_solve(&f.question);
+        leaf_B[k] = p.link_B[SAND_LINK_NIC_UP];
+        fixture_free(&f);
+    }
+    cr_assert_gt(leaf_B[0], 0, "pipeline in the node: gradients cross the network");
+    cr_assert_gt(leaf_B[1], 0, "gradients in the node: activations cross the network");
+    cr_assert_neq(leaf_B[0], leaf_B[1]);
+}
+
 // Without overlap the gradient all-reduce stands alone at the end: latency + 2 (n-1)/n bytes /
 // rate.
 Test(step, ring_all_reduce_time)

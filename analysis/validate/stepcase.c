@@ -1,0 +1,317 @@
+// From the texts of a row to a question. The vocabulary of the columns stands here; which hardware
+// and software a row means stands in the rules.
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "stepcase.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+// ---- verdicts -----------------------------------------------------------------------------------
+
+// The gravest class stays, with its first reason.
+__attribute__((format(printf, 3, 4))) static void
+judge(struct sand_step_case *c, enum sand_step_class class, const char *format, ...)
+{
+    if (class <= c->class)
+        return;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(c->why, sizeof c->why, format, args);
+    va_end(args);
+    c->class = class;
+}
+
+static const char *cell(const struct sand_step_case *c, enum sand_step_column column)
+{
+    return c->row->cell[column];
+}
+
+static int begins(const char *text, const char *prefix)
+{
+    return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+// ---- numbers ------------------------------------------------------------------------------------
+
+// A positive whole number; 0 if the cell is empty or holds something else.
+static uint32_t whole(const struct sand_step_case *c, enum sand_step_column column)
+{
+    char *end = NULL;
+    const char *text = cell(c, column);
+    const double value = strtod(text, &end);
+    if (end == text || *end != '\0' || !(value >= 1) || value > 1e9 ||
+        value != (double)(uint32_t)value)
+        return 0;
+    return (uint32_t)value;
+}
+
+static double positive(const struct sand_step_case *c, enum sand_step_column column)
+{
+    char *end = NULL;
+    const char *text = cell(c, column);
+    const double value = strtod(text, &end);
+    return end != text && *end == '\0' && value > 0 && value < 1e12 ? value : 0;
+}
+
+// A needed number: the row is skipped without it.
+static uint32_t needed(struct sand_step_case *c, enum sand_step_column column)
+{
+    const uint32_t value = whole(c, column);
+    if (value == 0)
+        judge(c, SAND_STEP_SKIPPED, "%s is not given", sand_step_column_name(column));
+    return value;
+}
+
+// A number that has a usual value, which makes the row ill specified.
+static uint32_t assumed(struct sand_step_case *c, enum sand_step_column column, uint32_t usual)
+{
+    const uint32_t value = whole(c, column);
+    if (value == 0)
+        judge(c, SAND_STEP_ILL, "%s is not given", sand_step_column_name(column));
+    return value == 0 ? usual : value;
+}
+
+static uint32_t or_else(uint32_t value, uint32_t otherwise)
+{
+    return value == 0 ? otherwise : value;
+}
+
+// ---- model --------------------------------------------------------------------------------------
+
+// The columns do not say whether the FFN is gated: without a gate it is four times the width in all
+// published models, with one it is not.
+static void read_model(struct sand_step_case *c)
+{
+    struct sand_transformer *m = &c->model;
+    m->id = cell(c, SAND_STEP_MODEL);
+    m->n_layers = needed(c, SAND_STEP_LAYERS);
+    m->hidden = needed(c, SAND_STEP_HIDDEN);
+    m->n_heads = assumed(c, SAND_STEP_HEADS, m->hidden / 128);
+    m->n_kv_heads = or_else(whole(c, SAND_STEP_KV_HEADS), m->n_heads);
+    m->ffn_hidden = or_else(whole(c, SAND_STEP_FFN), 4 * m->hidden);
+    m->vocab = assumed(c, SAND_STEP_VOCAB, 51200);
+    m->gated_ffn = m->ffn_hidden != 4 * m->hidden;
+    m->tied_embeddings = !m->gated_ffn;
+    m->head_dim = m->n_heads > 0 ? m->hidden / m->n_heads : 0;
+    if (m->head_dim == 0)
+        judge(c, SAND_STEP_SKIPPED, "heads %s do not fit hidden %s", cell(c, SAND_STEP_HEADS),
+              cell(c, SAND_STEP_HIDDEN));
+    if (cell(c, SAND_STEP_EXPERTS)[0] != '\0')
+        judge(c, SAND_STEP_SKIPPED, "a mixture of experts, which is not modelled");
+}
+
+// ---- split --------------------------------------------------------------------------------------
+
+struct word {
+    const char *text;
+    int value;
+};
+
+// The first word that the cell contains; `otherwise` if none.
+static int find_word(const char *text, const struct word *words, size_t n, int otherwise)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strstr(text, words[i].text) != NULL)
+            return words[i].value;
+    return otherwise;
+}
+#define WORD(text, words, otherwise)                                                               \
+    find_word(text, words, sizeof(words) / sizeof(words)[0], otherwise)
+
+static void read_sharding(struct sand_step_case *c)
+{
+    enum { NOTHING, STATE, GRADIENTS, PARAMETERS, BLANK };
+    static const struct word words[] = {{"SHARD_GRAD_OP", GRADIENTS},
+                                        {"ZeRO-2", GRADIENTS},
+                                        {"FSDP", PARAMETERS},
+                                        {"HSDP", PARAMETERS},
+                                        {"ZeRO-3", PARAMETERS},
+                                        {"none", NOTHING},
+                                        {"ZeRO-1", STATE},
+                                        {"distributed", STATE},
+                                        {"optimizer", STATE}};
+    struct sand_split *s = &c->job.split;
+    const int kind = WORD(cell(c, SAND_STEP_SHARDING), words, BLANK);
+    s->distributed_optimizer = kind == BLANK ? c->stack->distributed_optimizer : kind != NOTHING;
+    s->sharding = kind == GRADIENTS    ? SAND_SHARD_GRADIENTS
+                  : kind == PARAMETERS ? SAND_SHARD_PARAMETERS
+                                       : SAND_SHARD_OPTIMIZER;
+    s->overlap_grad_reduce = s->overlap_param_gather = c->stack->overlap;
+    s->grad_B = c->stack->grad_B;
+    s->buckets = or_else(c->stack->buckets, 1) * s->virtual_stages;
+}
+
+static void read_recompute(struct sand_step_case *c)
+{
+    static const struct word words[] = {{"full", SAND_RECOMPUTE_FULL},
+                                        {"selective", SAND_RECOMPUTE_SELECTIVE},
+                                        {"none", SAND_RECOMPUTE_NONE}};
+    struct sand_split *s = &c->job.split;
+    const char *text = cell(c, SAND_STEP_RECOMPUTE);
+    s->recompute = (enum sand_recompute)WORD(text, words, SAND_RECOMPUTE_NONE);
+    if (text[0] != '\0' && WORD(text, words, -1) < 0)
+        judge(c, SAND_STEP_SKIPPED, "recompute \"%.40s\" is not modelled", text);
+    if (s->recompute == SAND_RECOMPUTE_SELECTIVE && c->stack->selective_share > 0) {
+        s->recompute = SAND_RECOMPUTE_PARTIAL;
+        s->recompute_share = c->stack->selective_share;
+    }
+}
+
+static void read_precision(struct sand_step_case *c)
+{
+    static const struct word words[] = {
+        {"nvfp4", SAND_NVFP4}, {"fp8", SAND_FP8}, {"bf16", SAND_BF16}, {"fp16", SAND_FP16}};
+    const char *text = cell(c, SAND_STEP_PRECISION);
+    c->job.split.precision = (enum sand_precision)WORD(text, words, SAND_BF16);
+    if (text[0] == '\0')
+        judge(c, SAND_STEP_ILL, "precision is not given");
+    else if (WORD(text, words, -1) < 0 || strstr(text, "not read") != NULL)
+        judge(c, SAND_STEP_SKIPPED, "precision \"%.40s\" is not modelled", text);
+}
+
+static void read_sizes(struct sand_step_case *c)
+{
+    struct sand_split *s = &c->job.split;
+    s->tp = needed(c, SAND_STEP_TP);
+    s->pp = needed(c, SAND_STEP_PP);
+    s->cp = or_else(whole(c, SAND_STEP_CP), 1);
+    s->virtual_stages = s->pp > 1 ? or_else(whole(c, SAND_STEP_VP), 1) : 1;
+    s->micro_batch = assumed(c, SAND_STEP_MICRO_BATCH, 1);
+    s->global_batch = needed(c, SAND_STEP_GLOBAL_BATCH);
+    s->sequence = needed(c, SAND_STEP_SEQUENCE);
+    const uint32_t gpus = needed(c, SAND_STEP_GPUS);
+    const uint64_t group = (uint64_t)s->tp * s->pp * s->cp;
+    if (c->class == SAND_STEP_SKIPPED)
+        return;
+    if (gpus % group != 0)
+        judge(c, SAND_STEP_SKIPPED, "TP x PP x CP = %llu does not divide %u GPUs",
+              (unsigned long long)group, gpus);
+    s->dp = (uint32_t)(gpus / group);
+}
+
+static void read_split(struct sand_step_case *c)
+{
+    struct sand_split *s = &c->job.split;
+    read_sizes(c);
+    s->order = c->stack->order;
+    s->attention = c->stack->attention;
+    s->sequence_parallel = 0;
+    if (s->tp > 1) {
+        const char *text = cell(c, SAND_STEP_SEQUENCE_PARALLEL);
+        s->sequence_parallel = text[0] == '\0' ? c->stack->sequence_parallel : text[0] == 'y';
+    }
+    read_sharding(c);
+    read_recompute(c);
+    read_precision(c);
+}
+
+// ---- hardware -----------------------------------------------------------------------------------
+
+// GPUs of the job in one scale-up domain: all of them, or as many as fill the domains evenly, in
+// whole tensor-parallel groups if they fit.
+static uint32_t gpus_per_domain(const struct sand_step_case *c, uint32_t gpus)
+{
+    const uint32_t most = c->machine->node->n_gpus;
+    const uint32_t nodes = whole(c, SAND_STEP_NODES);
+    uint32_t used = gpus < most ? gpus : most;
+    // The nodes column counts servers; a domain may span several, but not be part of one.
+    if (most <= 8 && nodes > 0 && gpus % nodes == 0 && gpus / nodes <= most)
+        return gpus / nodes;
+    while (used > 1 && (gpus % used != 0 || (c->job.split.tp <= used && used % c->job.split.tp)))
+        used--;
+    return used;
+}
+
+// A fat tree without oversubscription: rows do not describe their fabric beyond the NICs.
+static void build_cluster(struct sand_step_case *c)
+{
+    const uint32_t gpus = whole(c, SAND_STEP_GPUS);
+    c->node = *c->machine->node;
+    c->node.n_gpus = gpus_per_domain(c, gpus);
+    uint32_t nics =
+        (uint32_t)((uint64_t)c->machine->node->n_nics * c->node.n_gpus / c->machine->node->n_gpus);
+    c->node.n_nics = or_else(nics, 1);
+    c->job.n_nodes = gpus / c->node.n_gpus;
+    c->cluster = (struct sand_cluster){.name = c->machine->id,
+                                       .node_type = &c->node,
+                                       .n_nodes = c->job.n_nodes,
+                                       .nodes_per_rack = 4,
+                                       .racks_per_row = 8,
+                                       .rows_per_hall = 4,
+                                       .pue = 1};
+    c->cluster.fabric = (struct sand_fabric_spec){.n_tiers = 2,
+                                                  .endpoints_per_leaf = 4 * c->node.n_nics,
+                                                  .leaf_oversubscription = 1,
+                                                  .pod_oversubscription = 1,
+                                                  .spines = 1,
+                                                  .spreading = SAND_SPREAD_EVEN,
+                                                  .link = c->node.nic};
+}
+
+static void find_rules(const struct sand_step_rules *rules, struct sand_step_case *c)
+{
+    const char *gpu = cell(c, SAND_STEP_GPU), *network = cell(c, SAND_STEP_NETWORK);
+    for (size_t i = rules->n_stacks; i-- > 0;) {
+        const struct sand_step_stack *s = &rules->stacks[i];
+        if (strstr(cell(c, SAND_STEP_SOURCE), s->source) != NULL &&
+            begins(gpu, s->gpu ? s->gpu : ""))
+            c->stack = s;
+    }
+    for (size_t i = rules->n_machines; i-- > 0;) {
+        const struct sand_step_machine *m = &rules->machines[i];
+        if (strcmp(gpu, m->gpu) == 0 && strstr(network, m->network ? m->network : "") != NULL)
+            c->machine = m;
+    }
+    for (size_t i = 0; i < rules->n_flags; i++)
+        if (strcmp(cell(c, SAND_STEP_ID), rules->flags[i].id) == 0)
+            judge(c, SAND_STEP_ILL, "%s", rules->flags[i].why);
+    if (c->stack == NULL)
+        judge(c, SAND_STEP_SKIPPED, "no rule knows the software of this source");
+    if (c->machine == NULL)
+        judge(c, SAND_STEP_SKIPPED, "no rule knows the accelerator \"%.40s\"", gpu);
+}
+
+// ---- all together -------------------------------------------------------------------------------
+
+static void read_measured(struct sand_step_case *c)
+{
+    const double tokens_per_s = positive(c, SAND_STEP_TOKENS);
+    const double tokens = (double)whole(c, SAND_STEP_GLOBAL_BATCH) * whole(c, SAND_STEP_SEQUENCE);
+    c->measured_s = positive(c, SAND_STEP_TIME);
+    if (c->measured_s == 0 && tokens_per_s > 0)
+        c->measured_s = tokens / (tokens_per_s * whole(c, SAND_STEP_GPUS));
+    if (!(c->measured_s > 0) || !(c->measured_s < 1e9))
+        judge(c, SAND_STEP_SKIPPED, "neither a step time nor tokens per second");
+    if (strcmp(cell(c, SAND_STEP_CONFIRMED), "no") == 0)
+        judge(c, SAND_STEP_ILL, "recalled, not read in the source");
+}
+
+static void check_fp(struct sand_step_case *c)
+{
+    const struct sand_gpu_type *gpu = c->machine->node->gpu;
+    const enum sand_precision p = c->job.split.precision;
+    if ((p == SAND_FP8 && !(gpu->gemm_fp8_flops > 0)) ||
+        (p == SAND_NVFP4 && !(gpu->gemm_fp4_flops > 0)))
+        judge(c, SAND_STEP_SKIPPED, "gpu \"%s\" has no rate for \"%.40s\"", gpu->id,
+              cell(c, SAND_STEP_PRECISION));
+}
+
+void sand_step_case_read(const struct sand_step_rules *rules, const struct sand_step_row *row,
+                         struct sand_step_case *out)
+{
+    *out = (struct sand_step_case){.row = row, .class = SAND_STEP_SCORED};
+    out->job = (struct sand_job_spec){
+        .id = row->cell[SAND_STEP_ID], .kind = SAND_JOB_TRAIN, .model = &out->model};
+    find_rules(rules, out);
+    read_measured(out);
+    read_model(out);
+    if (out->class == SAND_STEP_SKIPPED)
+        return;
+    out->job.software = out->stack->software;
+    read_split(out);
+    check_fp(out);
+    if (out->class != SAND_STEP_SKIPPED)
+        build_cluster(out);
+}

@@ -1,0 +1,38 @@
+// A measured row as a question to the step level: model, split, node and cluster of its own.
+// SPDX-License-Identifier: GPL-2.0-or-later
+#ifndef SAND_ANALYSIS_VALIDATE_STEPCASE_H
+#define SAND_ANALYSIS_VALIDATE_STEPCASE_H
+
+#include "cluster.h"
+#include "steprows.h"
+#include "steprules.h"
+#include "workload.h"
+
+enum sand_step_class {
+    SAND_STEP_SCORED,
+    SAND_STEP_ILL,    // an input is missing, recalled or contradicted: predicted if possible, not
+                      // scored
+    SAND_STEP_SKIPPED // cannot be asked, or is not modelled
+};
+
+enum { SAND_STEP_WHY = 120 };
+
+struct sand_step_case {
+    const struct sand_step_row *row;
+    const struct sand_step_stack *stack;
+    const struct sand_step_machine *machine;
+    enum sand_step_class class;
+    char why[SAND_STEP_WHY]; // for the latter two
+    double measured_s;       // 0: the row has none
+    struct sand_transformer model;
+    struct sand_node_type node; // of as many GPUs as the job uses in each
+    struct sand_cluster cluster;
+    struct sand_job_spec job;
+};
+
+// Fills a case from a row. Never fails: what cannot be read makes the case skipped or ill specified
+// and says why. What the columns leave open is settled as docs/validation.md says.
+void sand_step_case_read(const struct sand_step_rules *rules, const struct sand_step_row *row,
+                         struct sand_step_case *out);
+
+#endif

@@ -1,0 +1,60 @@
+// Measured training steps as a CSV gives them: texts by column, nothing interpreted.
+// SPDX-License-Identifier: GPL-2.0-or-later
+#ifndef SAND_ANALYSIS_VALIDATE_STEPROWS_H
+#define SAND_ANALYSIS_VALIDATE_STEPROWS_H
+
+#include <stddef.h>
+
+#include "diag.h"
+#include "mem.h"
+
+enum sand_step_column {
+    SAND_STEP_ID,
+    SAND_STEP_SOURCE,
+    SAND_STEP_CONFIRMED,
+    SAND_STEP_MODEL,
+    SAND_STEP_LAYERS,
+    SAND_STEP_HIDDEN,
+    SAND_STEP_HEADS,
+    SAND_STEP_KV_HEADS,
+    SAND_STEP_FFN,
+    SAND_STEP_VOCAB,
+    SAND_STEP_SEQUENCE,
+    SAND_STEP_EXPERTS,
+    SAND_STEP_GPU,
+    SAND_STEP_GPUS,
+    SAND_STEP_NODES,
+    SAND_STEP_TP,
+    SAND_STEP_PP,
+    SAND_STEP_VP,
+    SAND_STEP_CP,
+    SAND_STEP_SHARDING,
+    SAND_STEP_MICRO_BATCH,
+    SAND_STEP_GLOBAL_BATCH,
+    SAND_STEP_PRECISION,
+    SAND_STEP_RECOMPUTE,
+    SAND_STEP_SEQUENCE_PARALLEL,
+    SAND_STEP_NETWORK,
+    SAND_STEP_TIME,
+    SAND_STEP_TOKENS,
+    SAND_STEP_COLUMNS
+};
+const char *sand_step_column_name(enum sand_step_column column);
+
+struct sand_step_row {
+    const char *cell[SAND_STEP_COLUMNS]; // "" where empty
+};
+
+struct sand_step_rows {
+    struct sand_step_row *rows;
+    size_t n, capacity;
+    struct sand_arena arena;
+};
+
+// Reads a CSV with a header line (RFC 4180). Columns are found by name, in any order; others are
+// ignored. SAND_ERR_INPUT if one is missing or the quoting is broken. Clear in any case. O(bytes).
+enum sand_rc sand_step_rows_read(const char *path, struct sand_step_rows *rows,
+                                 struct sand_diag *diag);
+void sand_step_rows_clear(struct sand_step_rows *rows);
+
+#endif

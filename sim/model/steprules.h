@@ -1,0 +1,51 @@
+// How rows of measured training steps are read: which hardware and which software stack a row
+// means. SPDX-License-Identifier: GPL-2.0-or-later
+#ifndef SAND_SIM_MODEL_STEPRULES_H
+#define SAND_SIM_MODEL_STEPRULES_H
+
+#include <stddef.h>
+
+#include "hardware.h"
+#include "workload.h"
+
+// The rows whose source contains `source` and whose gpu begins with `gpu`. What a row leaves blank
+// is taken from here. The first match counts.
+struct sand_step_stack {
+    const char *id;
+    const char *source, *gpu;
+    const struct sand_software *software;
+    enum sand_attention attention;
+    enum sand_rank_order order;
+    int overlap;               // data-parallel traffic beside compute
+    int sequence_parallel;     // where tp > 1 and the row does not say
+    int distributed_optimizer; // where the row does not say
+    double grad_B;
+    uint32_t buckets;
+    double selective_share; // what "selective" recomputes of the forward; 0: as Megatron means it
+};
+
+// The rows on this hardware: `gpu` is the whole cell, `network` is contained in it. First match.
+struct sand_step_machine {
+    const char *id;
+    const char *gpu, *network;
+    const struct sand_node_type *node;
+};
+
+// A row that is listed, not scored, and why.
+struct sand_step_flag {
+    const char *id, *why;
+};
+
+struct sand_step_rules {
+    const char *id;
+    struct sand_provenance from;
+    const struct sand_kernel_costs *kernels;
+    struct sand_step_stack *stacks;
+    size_t n_stacks;
+    struct sand_step_machine *machines;
+    size_t n_machines;
+    struct sand_step_flag *flags;
+    size_t n_flags;
+};
+
+#endif

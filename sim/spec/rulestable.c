@@ -1,0 +1,121 @@
+// Field tables of the rules that say what a row of measured steps means.
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "spectable.h"
+#include "steprules.h"
+
+#define FIELDS(array) .fields = (array), .n_fields = SPEC_COUNT(array)
+#define CHILDREN(array) .children = (array), .n_children = SPEC_COUNT(array)
+#define STACK_FLAG(member, preset_text)                                                            \
+    SPEC_MEMBER(SPEC_YESNO, struct sand_step_stack, member), SPEC_PRESET(preset_text)
+
+static const struct spec_field stack_fields[] = {
+    {.name = "id", SPEC_MEMBER(SPEC_ID, struct sand_step_stack, id), .doc = "Name in reports."},
+    {.name = "source",
+     SPEC_MEMBER(SPEC_TEXT, struct sand_step_stack, source),
+     .doc = "Text that the row's source contains; the first stack that fits counts."},
+    {.name = "gpu",
+     SPEC_MEMBER(SPEC_TEXT, struct sand_step_stack, gpu),
+     .need = SPEC_OPTIONAL,
+     .doc = "Text that the row's gpu begins with."},
+    {.name = "software",
+     SPEC_REFERENCE(SPEC_SOFTWARE, struct sand_step_stack, software),
+     .doc = "The stack."},
+    {.name = "attention",
+     SPEC_MEMBER(SPEC_WORD, struct sand_step_stack, attention),
+     .words = spec_attention_words,
+     SPEC_PRESET("fused"),
+     .doc = "Its attention kernels."},
+    {.name = "order",
+     SPEC_MEMBER(SPEC_WORD, struct sand_step_stack, order),
+     .words = spec_order_words,
+     SPEC_PRESET("tp-cp-dp-pp"),
+     .doc = "Its rank order."},
+    {.name = "overlap",
+     STACK_FLAG(overlap, "yes"),
+     .doc = "Data-parallel traffic runs beside compute."},
+    {.name = "sequence_parallel",
+     STACK_FLAG(sequence_parallel, "yes"),
+     .doc = "Where the row does not say."},
+    {.name = "distributed_optimizer",
+     STACK_FLAG(distributed_optimizer, "yes"),
+     .doc = "Where the row does not say."},
+    {.name = "gradient",
+     SPEC_QUANTITY(SAND_DIM_BYTES, struct sand_step_stack, grad_B),
+     SPEC_POSITIVE,
+     SPEC_PRESET("4B"),
+     .doc = "Bytes per gradient element reduced."},
+    {.name = "buckets",
+     SPEC_SIZE(struct sand_step_stack, buckets),
+     SPEC_PRESET("8"),
+     .doc = "Pieces of the overlapped collectives, unless they go by layer."},
+    {.name = "selective_share",
+     SPEC_QUANTITY(SAND_DIM_FRACTION, struct sand_step_stack, selective_share),
+     SPEC_PRESET("0"),
+     .doc = "Share of the forward that its selective recomputation runs again; 0: norms, "
+            "activation and unfused attention, as in Megatron."},
+};
+
+const struct spec_element spec_stack = {.name = "stack",
+                                        .key = "stack",
+                                        FIELDS(stack_fields),
+                                        .size = sizeof(struct sand_step_stack),
+                                        .doc = "Which rows a software stack explains."};
+
+static const struct spec_field machine_fields[] = {
+    {.name = "id", SPEC_MEMBER(SPEC_ID, struct sand_step_machine, id), .doc = "Name in reports."},
+    {.name = "gpu",
+     SPEC_MEMBER(SPEC_TEXT, struct sand_step_machine, gpu),
+     .doc = "The row's gpu; the first machine that fits counts."},
+    {.name = "network",
+     SPEC_MEMBER(SPEC_TEXT, struct sand_step_machine, network),
+     .need = SPEC_OPTIONAL,
+     .doc = "Text that the row's network contains."},
+    {.name = "node",
+     SPEC_REFERENCE(SPEC_NODE, struct sand_step_machine, node),
+     .doc = "The scale-up domain; a job may use part of its GPUs and as large a part of its NICs."},
+};
+
+const struct spec_element spec_machine = {.name = "machine",
+                                          .key = "machine",
+                                          FIELDS(machine_fields),
+                                          .size = sizeof(struct sand_step_machine),
+                                          .doc = "Which rows were measured on a kind of node."};
+
+static const struct spec_field flag_fields[] = {
+    {.name = "id",
+     SPEC_MEMBER(SPEC_ID, struct sand_step_flag, id),
+     .doc = "The row's id; it is predicted and listed, not scored."},
+    {.name = "why", SPEC_MEMBER(SPEC_TEXT, struct sand_step_flag, why), .doc = "The reason."},
+};
+
+const struct spec_element spec_flag = {.name = "flag",
+                                       .key = "flag",
+                                       FIELDS(flag_fields),
+                                       .size = sizeof(struct sand_step_flag),
+                                       .doc = "A row that contradicts another."};
+
+static const struct spec_field rules_fields[] = {
+    SPEC_ENTRY_HEAD(struct sand_step_rules),
+    {.name = "kernels",
+     SPEC_REFERENCE(SPEC_KERNELS, struct sand_step_rules, kernels),
+     SPEC_PRESET("sandtable:kernels/transformer"),
+     .doc = "Costs of kernel classes."},
+};
+
+#define LIST(of, member)                                                                           \
+    {                                                                                              \
+        .element = &spec_##of, .place = SPEC_ARRAY,                                                \
+        .offset = offsetof(struct sand_step_rules, member),                                        \
+        .count_offset = offsetof(struct sand_step_rules, n_##member)                               \
+    }
+
+static const struct spec_child rules_children[] = {LIST(stack, stacks), LIST(machine, machines),
+                                                   LIST(flag, flags)};
+
+const struct spec_element spec_step_rules = {
+    .name = "step_rules",
+    .key = "step_rules",
+    FIELDS(rules_fields),
+    CHILDREN(rules_children),
+    .size = sizeof(struct sand_step_rules),
+    .doc = "What rows of measured training steps mean, for `sandtable validate-steps`."};

@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+"""Predictions of published training steps against those that were pinned, and the program's manners.
+
+SPDX-License-Identifier: GPL-2.0-or-later
+Usage: check_steps.py pinned|jobs|report|wrong PROGRAM SOURCE_DIRECTORY
+"""
+import csv
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+MODE, PROGRAM, SOURCE = sys.argv[1], sys.argv[2], Path(sys.argv[3])
+SAMPLE = SOURCE / "tests/data/steps/published.csv"
+PINNED = SOURCE / "tests/data/steps/predicted.csv"
+NUMBERS = ("measured_s", "predicted_s", "error", "compute_s", "recompute_s", "exposed_tp_s",
+           "exposed_pp_s", "exposed_dp_s", "bubble_s")
+problems = []
+
+
+def check(holds, what):
+    """Notes what does not hold."""
+    if not holds:
+        problems.append(what)
+
+
+def run(*args):
+    """The program's answer."""
+    return subprocess.run([PROGRAM, "validate-steps", *map(str, args)], text=True,
+                          capture_output=True, check=False)
+
+
+def predict(scratch, *args):
+    """The rows of --csv, and what was printed."""
+    path = Path(scratch) / "predicted.csv"
+    done = run(SAMPLE, "--csv", path, *args)
+    check(done.returncode == 0, f"exit status {done.returncode}: {done.stderr}")
+    with open(path, encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file)), done.stdout
+
+
+def compare(scratch):
+    """Every number to 1e-6, every text exactly."""
+    rows, _ = predict(scratch)
+    with open(PINNED, encoding="utf-8", newline="") as file:
+        pinned = list(csv.DictReader(file))
+    check(len(rows) == len(pinned), f"{len(rows)} rows, {len(pinned)} are pinned")
+    for row, old in zip(rows, pinned):
+        for name, text in old.items():
+            if name in NUMBERS and text and row[name]:
+                same = abs(float(row[name]) - float(text)) <= 1e-6 * max(1e-3, abs(float(text)))
+            else:
+                same = row[name] == text
+            check(same, f'{old["id"]}: {name} is {row[name]}, {text} is pinned')
+
+
+def jobs(scratch):
+    """The number of workers changes nothing."""
+    one, three = predict(scratch, "--jobs", 1), predict(scratch, "--jobs", 3)
+    check(one == three, "one and three workers differ")
+
+
+def report(scratch):
+    """The last line sums up the CSV; rows without score are listed with their reason."""
+    rows, text = predict(scratch)
+    errors = [float(row["error"]) for row in rows if row["class"] == "scored" and row["error"]]
+    size = sorted(abs(error) for error in errors)
+    median = (size[(len(size) - 1) // 2] + size[len(size) // 2]) / 2
+    expected = (f"overall: {len(size)} rows, median {100 * median:.2f} %, "
+                f"mean {100 * sum(size) / len(size):.2f} %, "
+                f"bias {100 * sum(errors) / len(errors):+.2f} %")
+    check(text.splitlines()[-1] == expected, f"{text.splitlines()[-1]} is not {expected}")
+    check("micro-batches not stated" in text or "micro_batch is not given" in text, "no listed row")
+    check(re.search(r"1  a mixture of experts", text), "no skipped row")
+
+
+def wrong(scratch):
+    """Bad input says what and where, and ends with the exit status of its kind."""
+    bad = Path(scratch) / "bad.csv"
+    bad.write_text("id,source\n1,2\n", encoding="utf-8")
+    good = run(SAMPLE).returncode
+    check(good == 0, f"the sample: {good}")
+    done = run(bad)
+    check(done.returncode == 3 and 'no column "gpu"' in done.stderr, f"columns: {done.stderr}")
+    done = run(Path(scratch) / "none.csv")
+    check(done.returncode != 0 and "none.csv" in done.stderr, f"no file: {done.stderr}")
+    done = run(SAMPLE, "--rules", SAMPLE)
+    check(done.returncode == 3 and "published.csv" in done.stderr, f"no rules: {done.stderr}")
+    rules = Path(scratch) / "rules.xml"
+    rules.write_text('<step_rules xmlns="urn:sandtable:1" id="rules" source="a b c" date="2026">\n'
+                     '<stack id="a" source="b" software="sandtable:software/none"/></step_rules>\n',
+                     encoding="utf-8")
+    done = run(SAMPLE, "--rules", rules)
+    check(done.returncode == 3 and "none" in done.stderr, f"a stack without software: {done.stderr}")
+
+
+with tempfile.TemporaryDirectory(prefix="sand-steps-") as directory:
+    {"pinned": compare, "jobs": jobs, "report": report, "wrong": wrong}[MODE](directory)
+for problem in problems:
+    print(problem)
+sys.exit(1 if problems else 0)
