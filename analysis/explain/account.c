@@ -28,6 +28,11 @@ enum sand_rc sand_explain_load(struct sand_results *results, struct sand_explain
     return SAND_OK;
 }
 
+int sand_explain_ended(const struct sand_jobs_row *job)
+{
+    return strcmp(job->state.text, "finished") == 0 || strncmp(job->state.text, "ended", 5) == 0;
+}
+
 // ---- an attempt ---------------------------------------------------------------------------------
 
 struct attempt {
@@ -148,7 +153,7 @@ void sand_account_make(const struct sand_explain_rows *rows, const struct sand_j
 {
     *account = (struct sand_account){.observed_ns = job->end_ns - job->submit_ns};
     const int started = job->start_ns >= 0;
-    const int ended = strcmp(job->state.text, "finished") == 0;
+    const int ended = sand_explain_ended(job);
     account->parts_ns[SAND_ACCOUNT_QUEUE] =
         (started ? job->start_ns : job->end_ns) - job->submit_ns;
     for (size_t i = 0; i < rows->n_attempts; i++) {

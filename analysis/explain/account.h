@@ -50,6 +50,9 @@ struct sand_account {
 void sand_account_make(const struct sand_explain_rows *rows, const struct sand_jobs_row *job,
                        struct sand_account *account);
 
+// Whether the job came to an end of its own: finished, ended failed, ended killed, ...
+int sand_explain_ended(const struct sand_jobs_row *job);
+
 // What the queue was like.
 struct sand_queue_story {
     size_t n_running, n_ahead;           // at submission: on nodes; submitted before, not started

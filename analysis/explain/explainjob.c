@@ -66,7 +66,7 @@ static const struct sand_jobs_row *find_job(const struct sand_explain_rows *rows
 
 static void print_head(const struct sand_explain_output *output, const struct sand_jobs_row *job)
 {
-    const int finished = strcmp(job->state.text, "finished") == 0;
+    const int ended = sand_explain_ended(job);
     FILE *out = output->out;
     sand_explain_name(output, job->id.text);
     fprintf(out, ": %s; %" PRIu32 " node%s, %" PRIu32 " GPU%s, replication %" PRIu32 "\n",
@@ -75,7 +75,7 @@ static void print_head(const struct sand_explain_output *output, const struct sa
     fprintf(out, "  submitted at %s, ", sand_explain_date(sand_s_from_ns(job->submit_ns)).s);
     if (job->start_ns >= 0)
         fprintf(out, "started at %s, ", sand_explain_date(sand_s_from_ns(job->start_ns)).s);
-    fprintf(out, "%s %s\n", finished ? "ended at" : "observed until",
+    fprintf(out, "%s %s\n", ended ? "ended at" : "observed until",
             sand_explain_date(sand_s_from_ns(job->end_ns)).s);
 }
 

@@ -138,7 +138,7 @@ static void put_rows(struct sand_shard *shard)
     put_job(shard, 0, "big", "finished", 4, 0, 100, 863, 10);
     put_job(shard, 1, "rest", "running at the end", 4, 50, 863, 1000, 13);
     put_job(shard, 2, "never", "waiting", 9, 60, -1, 1000, NAN);
-    put_job(shard, 3, "quick", "finished", 1, 70, 200, 300, 100);
+    put_job(shard, 3, "quick", "ended failed", 1, 70, 200, 300, 100);
     put_attempt(shard, 0, 0, 100, 348, 20, 0, 12);
     put_attempt(shard, 0, 1, 498, 863, 30, 1, 12);
     put_attempt(shard, 1, 0, 863, 1000, 10, 2, 13);
