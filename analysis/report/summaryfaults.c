@@ -39,10 +39,10 @@ static void print_totals(FILE *out, enum sand_style style, const struct sand_ove
         fputs("    variance / mean of daily counts; Poisson: 1\n", out);
     }
     fputs("  ", out);
-    sand_text_pad(out, "lost GPU-hours", SAND_TEXT_LABEL);
+    sand_text_pad(out, "cost GPU-hours", SAND_TEXT_LABEL);
     sand_text_pad_left(out, sand_text_grouped(lost->mean / HOUR_S).s, 9);
     sand_summary_spread(out, style, lost->ci95, sand_text_grouped(lost->ci95 / HOUR_S).s, 11);
-    fprintf(out, "    %s of the allocated GPU time\n",
+    fprintf(out, "    %s of the allocated: outage and work redone\n",
             sand_text_percent(lost->mean / overview->allocated_gpu_s).s);
 }
 
@@ -78,7 +78,7 @@ static void print_groups(FILE *out, enum sand_style style, const char *title,
 {
     const struct sand_fault_group all = sum_groups(groups, n, "all");
     const size_t shown = n <= MOST_GROUPS ? n : MOST_GROUPS - 1;
-    sand_text_heading(out, style, title, "    a run      share   lost GPU-hours    share");
+    sand_text_heading(out, style, title, "    a run      share   cost GPU-hours    share");
     for (size_t i = 0; i < shown; i++)
         print_group(out, style, &groups[i], &all, runs);
     if (shown < n) {

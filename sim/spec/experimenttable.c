@@ -217,8 +217,8 @@ const struct spec_element spec_definitions = {
 
 static const struct spec_field experiment_fields[] = {
     {.name = "name",
-     SPEC_MEMBER(SPEC_TEXT, struct sand_experiment, name),
-     .doc = "Name in reports."},
+     SPEC_MEMBER(SPEC_ID, struct sand_experiment, name),
+     .doc = "Name in reports and of the default output folder."},
     {.name = "duration",
      SPEC_DATE_NS(struct sand_experiment, duration_ns),
      SPEC_POSITIVE,
@@ -262,4 +262,5 @@ const struct spec_element spec_experiment = {
     FIELDS(experiment_fields),
     CHILDREN(experiment_children),
     .size = sizeof(struct sand_experiment),
+    .finish = spec_finish_experiment,
     .doc = "One experiment: a cluster, its jobs, faults and policies, over a time."};

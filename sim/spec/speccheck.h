@@ -25,5 +25,6 @@ SPEC_FINISH(job);
 SPEC_FINISH(jobs);
 SPEC_FINISH(trace);
 SPEC_FINISH(fault);
+SPEC_FINISH(experiment);
 
 #endif

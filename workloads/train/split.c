@@ -8,6 +8,9 @@ uint32_t sand_split_micro_batches(const struct sand_split *split)
 }
 
 // One rule of a split: a positive size, or a divisor of another size.
+// A step of more passes would be simulated for minutes; published runs have some thousands.
+enum { MAX_CHUNK_PASSES = 65536 };
+
 struct rule {
     const char *name;
     uint32_t value;
@@ -154,6 +157,13 @@ static size_t check_batch(const struct sand_split *split, struct sand_diag *diag
         return 1;
     }
     const uint32_t m = sand_split_micro_batches(split);
+    if ((uint64_t)m * split->virtual_stages > MAX_CHUNK_PASSES) {
+        sand_diag_add(diag, SAND_ERROR, NULL, 0,
+                      "split: %u micro-batches per replica of %u chunks each are more than %d "
+                      "passes a step; raise micro_batch or dp, or lower global_batch",
+                      m, split->virtual_stages, MAX_CHUNK_PASSES);
+        return 1;
+    }
     if (split->virtual_stages > 1 && m % split->pp != 0) {
         sand_diag_add(
             diag, SAND_ERROR, NULL, 0,

@@ -70,7 +70,8 @@ Test(model, units_become_si, .timeout = 10)
     expect_near(e->cluster.fabric.pod_oversubscription, 7);
     cr_expect_eq(e->cluster.fabric.spreading, SAND_SPREAD_STATIC);
     cr_expect_eq(e->seed, UINT64_C(9007199254740991));
-    cr_expect_str_eq(e->name, "every & all <\">");
+    cr_expect_str_eq(e->name, "every-attribute");
+    cr_expect_str_eq(e->cluster.name, "every & all <\">");
     const struct sand_job_spec *job = &e->jobs[0];
     cr_expect_eq(job->kind, SAND_JOB_TRAIN);
     cr_expect_eq(job->n_steps, 100);

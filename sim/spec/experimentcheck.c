@@ -1,0 +1,85 @@
+// Checks of the whole experiment: amounts that no run could get through, and plans that cannot
+// work. SPDX-License-Identifier: GPL-2.0-or-later
+#include "speccheck.h"
+
+#include "specbind.h"
+#include "units.h"
+
+enum { MAX_WINDOWS = 1000000, MAX_REPLICATIONS = 1000000 };
+
+// A job struck more often than this makes no progress and only costs time.
+static const double shortest_gap_s = 1.0;
+
+static struct sand_xml_place place_of(const xmlNode *node)
+{
+    return sand_xml_place(node);
+}
+
+static void check_amounts(struct spec_binding *binding, const xmlNode *node,
+                          const struct sand_experiment *experiment)
+{
+    if (experiment->mfu_window_ns > 0 &&
+        experiment->duration_ns / experiment->mfu_window_ns > MAX_WINDOWS)
+        spec_error(binding, place_of(node),
+                   "experiment \"window\" cuts its duration into more than %d windows; write a "
+                   "longer window",
+                   MAX_WINDOWS);
+    if (experiment->replications > MAX_REPLICATIONS)
+        spec_error(binding, place_of(node),
+                   "experiment \"replications\" is %u: at most %d; 20 give most means an interval "
+                   "worth printing",
+                   experiment->replications, MAX_REPLICATIONS);
+}
+
+// Rate-weighted mean of what follows a fault before steps run again.
+static double mean_outage_s(const struct sand_fault_spec *faults)
+{
+    double weighted = 0, rate = 0;
+    for (size_t i = 0; i < faults->n_classes; i++) {
+        const struct sand_fault_class *f = &faults->classes[i];
+        rate += f->rate_per_node_s;
+        weighted += f->rate_per_node_s * (sand_law_mean(&f->detect) + sand_law_mean(&f->diagnose) +
+                                          sand_law_mean(&f->restart));
+    }
+    return rate > 0 ? weighted / rate : 0;
+}
+
+static double node_rate(const struct sand_fault_spec *faults)
+{
+    double rate = 0;
+    for (size_t i = 0; i < faults->n_classes; i++)
+        rate += faults->classes[i].rate_per_node_s;
+    return rate;
+}
+
+static void check_gaps(struct spec_binding *binding, const xmlNode *node,
+                       const struct sand_experiment *experiment)
+{
+    const double rate = node_rate(&experiment->faults);
+    const double outage_s = mean_outage_s(&experiment->faults);
+    char gap[32], outage[32];
+    for (size_t i = 0; rate > 0 && i < experiment->n_jobs; i++) {
+        const struct sand_job_spec *job = &experiment->jobs[i];
+        const double gap_s = 1.0 / (rate * job->n_nodes);
+        sand_quantity_format(gap_s, SAND_DIM_TIME, 3, gap, sizeof gap);
+        sand_quantity_format(outage_s, SAND_DIM_TIME, 3, outage, sizeof outage);
+        if (gap_s < shortest_gap_s)
+            spec_error(binding, place_of(node),
+                       "job \"%s\" on %u nodes would be struck every %s; the shortest mean gap is "
+                       "1 s: check the faults' rates and their units",
+                       job->id, job->n_nodes, gap);
+        else if (gap_s < outage_s)
+            spec_warning(binding, place_of(node),
+                         "job \"%s\" on %u nodes is struck every %s and needs %s to detect, "
+                         "diagnose and restart: it hardly gets on",
+                         job->id, job->n_nodes, gap, outage);
+    }
+}
+
+SPEC_FINISH(experiment)
+{
+    (void)extra;
+    const struct sand_experiment *experiment = model;
+    check_amounts(binding, node, experiment);
+    check_gaps(binding, node, experiment);
+}
