@@ -138,5 +138,23 @@ struct sand_replications_row {
     sand_cell_f64 tokens;
     sand_cell_f64 energy_J;
 };
+struct sand_groups_row {
+    sand_cell_u32 replication;
+    sand_cell_str by;
+    sand_cell_str name;
+    sand_cell_str ending;
+    sand_cell_u64 jobs;
+    sand_cell_f64 gpu_s;
+    sand_cell_f64 wait_mean_s;
+    sand_cell_f64 wait_p50_s;
+    sand_cell_f64 wait_p95_s;
+    sand_cell_f64 wait_max_s;
+    sand_cell_f64 completion_mean_s;
+    sand_cell_f64 completion_p50_s;
+    sand_cell_f64 completion_p95_s;
+    sand_cell_f64 slowdown_mean;
+    sand_cell_f64 slowdown_p50;
+    sand_cell_f64 slowdown_p95;
+};
 
 #endif

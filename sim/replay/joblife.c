@@ -103,6 +103,8 @@ enum sand_rc sand_life_start(struct sand_world *w, struct sand_world_job *j, con
     SAND_TRY(sand_ledger_group(w->ledger, SAND_GPU_IDLE, &j->group));
     remove_job(w->queue, &w->n_queue, j->index);
     w->active[w->n_active++] = j->index;
+    j->live = (uint32_t)w->n_live;
+    w->live[w->n_live++] = j->index;
     j->start_ns = j->since_ns = w->now_ns;
     struct sandtable_job *view = &w->job_views[j->index];
     view->start_ns = w->now_ns;
@@ -230,6 +232,8 @@ static enum sand_rc end_job(struct sand_world *w, struct sand_world_job *j)
     SAND_TRY(sand_life_close_attempt(w, j));
     sand_life_phase(w, j, SAND_PHASE_ENDED);
     j->end_ns = w->now_ns;
+    w->live[j->live] = w->live[--w->n_live];
+    w->jobs[w->live[j->live]].live = j->live;
     for (uint32_t rank = 0; rank < j->spec->n_nodes; rank++)
         sand_pool_release(w, j, j->nodes[rank]);
     sand_free(j->nodes);

@@ -72,8 +72,8 @@ static void move_overdue(struct sand_world *w, struct sandtable_job *view)
 static size_t host_jobs(const struct sandtable_host *host, const struct sandtable_job **out)
 {
     struct sand_world *w = glue_of(host)->world;
-    for (size_t i = 0; i < w->n_active; i++)
-        move_overdue(w, &w->job_views[w->active[i]]);
+    for (size_t i = 0; i < w->n_live; i++)
+        move_overdue(w, &w->job_views[w->live[i]]);
     *out = w->job_views;
     return w->experiment->n_jobs;
 }

@@ -10,10 +10,14 @@
 
 // ---- jobs ---------------------------------------------------------------------------------------
 
-static const char *state_name(const struct sand_world_job *j)
+const char *sand_job_state_name(const struct sand_world_job *j)
 {
+    static const char *const endings[] = {[SAND_ENDS_FINISHED] = "finished",
+                                          [SAND_ENDS_FAILED] = "ended failed",
+                                          [SAND_ENDS_CANCELLED] = "ended cancelled",
+                                          [SAND_ENDS_KILLED] = "ended killed"};
     if (j->phase == SAND_PHASE_ENDED)
-        return "finished";
+        return endings[j->spec->ending];
     if (j->start_ns < 0)
         return "waiting";
     return j->total == SAND_NO_LIMIT ? "running at the end" : "unfinished";
@@ -78,7 +82,7 @@ static enum sand_rc emit_job(struct sand_world *w, const struct sand_world_job *
                                 .planned_incidents = j->planned,
                                 .checkpoints = j->checkpoints};
     sand_cell_set(&row.id, j->spec->id);
-    sand_cell_set(&row.state, state_name(j));
+    sand_cell_set(&row.state, sand_job_state_name(j));
     if (j->start_ns >= 0)
         fill_started(w, j, &row);
     else
@@ -209,6 +213,7 @@ enum sand_rc sand_summary_emit(struct sand_world *w)
     for (size_t i = 0; i < w->experiment->n_jobs; i++)
         SAND_TRY(emit_job(w, &w->jobs[i]));
     SAND_TRY(emit_replication(w));
+    SAND_TRY(sand_groups_emit(w));
     warn_unstarted(w);
     warn_waiters(w);
     return SAND_OK;

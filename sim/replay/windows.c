@@ -100,11 +100,12 @@ static enum sand_rc emit_job(struct sand_world *w, const struct sand_world_job *
     return sand_emit_row(w, SAND_TABLE_mfu, &row);
 }
 
+// A recorded job has no FLOPs to relate to a peak, and there may be very many of them.
 static enum sand_rc emit_jobs(struct sand_world *w)
 {
     for (size_t i = 0; i < w->n_active; i++) {
         const struct sand_world_job *j = &w->jobs[w->active[i]];
-        if (j->window.held_gpu_ns > 0)
+        if (j->window.held_gpu_ns > 0 && j->spec->kind != SAND_JOB_RECORDED)
             SAND_TRY(emit_job(w, j));
     }
     return SAND_OK;

@@ -105,7 +105,8 @@ static enum sand_rc open_jobs(struct sand_world *w)
     w->queue = sand_calloc(n, sizeof *w->queue);
     w->active = sand_calloc(n, sizeof *w->active);
     w->waiters = sand_calloc(n, sizeof *w->waiters);
-    if (!w->jobs || !w->job_views || !w->queue || !w->active || !w->waiters)
+    w->live = sand_calloc(n, sizeof *w->live);
+    if (!w->live || !w->jobs || !w->job_views || !w->queue || !w->active || !w->waiters)
         return SAND_ERR_NOMEM;
     for (uint32_t i = 0; i < n; i++)
         init_job(w, i);
@@ -233,6 +234,7 @@ static void close_jobs(struct sand_world *w)
     sand_free(w->queue);
     sand_free(w->active);
     sand_free(w->waiters);
+    sand_free(w->live);
 }
 
 static void close_nodes(struct sand_world *w)

@@ -117,6 +117,7 @@ struct sand_world_job {
     enum sand_job_phase phase;
     uint32_t index;
     uint32_t group;  // of the ledger
+    uint32_t live;   // index in the world's list of live jobs
     uint32_t *nodes; // rank order; SAND_NONE: to be replaced
     uint32_t n_held;
     int nodes_changed; // since the last step question
@@ -213,6 +214,8 @@ struct sand_world {
     size_t n_queue;
     uint32_t *active; // started, and not ended before this window
     size_t n_active;
+    uint32_t *live; // started and not ended, in no order
+    size_t n_live;
     uint32_t *waiters; // jobs waiting for nodes, longest first
     size_t n_waiters;
     uint32_t *placement; // scratch, n_nodes
@@ -392,6 +395,13 @@ enum sand_rc sand_emit_incidents(struct sand_world *w);
 enum sand_rc sand_emit_row(struct sand_world *w, enum sand_table table, const void *row);
 // Rows of all jobs and of the replication, and the warnings of the end.
 enum sand_rc sand_summary_emit(struct sand_world *w);
+// How a job stands at the end of the experiment, as the results have it.
+const char *sand_job_state_name(const struct sand_world_job *j);
+
+// ---- groups.c -----------------------------------------------------------------------------------
+
+// One row per group of jobs and kind of end. O(jobs log jobs).
+enum sand_rc sand_groups_emit(struct sand_world *w);
 
 // ---- pump.c -------------------------------------------------------------------------------------
 
