@@ -65,9 +65,10 @@ static int fork_server(struct sand_cachestore *store, uint64_t limit_B)
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
         return 0;
+    const pid_t asker = getpid();
     store->pid = fork();
     if (store->pid == 0)
-        sand_store_serve(ends[1], store->path, limit_B);
+        sand_store_serve(ends[1], asker, store->path, limit_B);
     close(ends[1]);
     store->fd = ends[0];
     if (store->pid > 0 && set_patience(store->fd))

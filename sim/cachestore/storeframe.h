@@ -4,6 +4,7 @@
 #define SAND_SIM_CACHESTORE_STOREFRAME_H
 
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "cachestore.h"
 
@@ -29,7 +30,7 @@ struct sand_store_frame {
 int sand_store_send(int fd, const struct sand_store_frame *frame);
 int sand_store_receive(int fd, struct sand_store_frame *frame);
 
-// The store's process: serves `fd` until its end, on the environment in `path`.
-_Noreturn void sand_store_serve(int fd, const char *path, uint64_t limit_B);
+// The store's process: serves `fd` until its end or the asker's, on the environment in `path`.
+_Noreturn void sand_store_serve(int fd, pid_t asker, const char *path, uint64_t limit_B);
 
 #endif

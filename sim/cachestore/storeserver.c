@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <unistd.h>
@@ -36,9 +37,13 @@ struct server {
     struct record pending[BATCH]; // not committed yet
 };
 
-static void settle(int fd)
+// Dies with its asker, which may be killed while somebody holds the lock this process waits for.
+static void settle(int fd, pid_t asker)
 {
     sigset_t none;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != asker)
+        _exit(0);
     if ((fd != LINE && dup2(fd, LINE) < 0) || close_range(LINE + 1, ~0U, 0) != 0)
         _exit(1);
     for (int number = 1; number < NSIG; number++)
@@ -307,10 +312,10 @@ static int answer(struct server *server)
     return sand_store_send(LINE, &server->frame);
 }
 
-_Noreturn void sand_store_serve(int fd, const char *path, uint64_t limit_B)
+_Noreturn void sand_store_serve(int fd, pid_t asker, const char *path, uint64_t limit_B)
 {
     static struct server server; // a process of its own: one
-    settle(fd);
+    settle(fd, asker);
     server.limit_B = limit_B;
     open_env(&server, path);
     say(&server, SAND_STORE_READY, 1, "");

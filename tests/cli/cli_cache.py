@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 import json
 import os
+import pathlib
 import random
 import signal
 import subprocess
@@ -82,6 +83,36 @@ def check_kills(report, scratch):
     report.check(results(scratch, "killed-out") == results(scratch, "none"), "bytes after kills")
 
 
+def in_session(session):
+    """Living processes of a session."""
+    found = []
+    for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text().rsplit(")", 1)[1].split()
+        except OSError:
+            continue
+        if int(fields[3]) == session and fields[0] not in "ZX":
+            found.append(int(stat.parent.name))
+    return found
+
+
+def check_orphans(report, scratch):
+    """The program alone is killed: its units, their stores and engines go too."""
+    child = subprocess.Popen([PROGRAM, "run", "steps.xml", "-q", "-o", "orphans", "--cache=orphans-c",
+                              "--jobs=2", "--set", "@duration=2000d"], cwd=scratch,
+                             env=environment(), start_new_session=True,
+                             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    end = time.monotonic() + 20
+    while len(in_session(child.pid)) < 7 and time.monotonic() < end:  # itself, 2 x (unit, oracle, store)
+        time.sleep(0.002)
+    report.check(len(in_session(child.pid)) >= 7, "the run did not get going")
+    child.kill()
+    child.wait()
+    while in_session(child.pid) and time.monotonic() < end:
+        time.sleep(0.002)
+    report.check(not in_session(child.pid), f"left behind: {in_session(child.pid)}")
+
+
 def check_rubbish(report, scratch):
     """One warning, same results, exit status 0."""
     cases = {"foreign": b"not a store" * 1000, "short": b"x"}
@@ -126,6 +157,7 @@ def main():
         check_several(report, scratch)
         check_places(report, scratch)
         check_kills(report, scratch)
+        check_orphans(report, scratch)
         check_rubbish(report, scratch)
     report.end()
 
