@@ -33,7 +33,7 @@ int sand_cachestore_find(struct sand_cachestore *store, const uint8_t key[SAND_C
                          void *value, size_t *size, struct sand_diag *diag);
 
 // Keeps a value of at most SAND_CACHE_VALUE_MAX bytes; the first one kept under a key stays. Values
-// are committed in batches, the last at close: a kill loses at most a batch.
+// are committed, and found, in batches, the last at close: a kill loses at most a batch.
 void sand_cachestore_keep(struct sand_cachestore *store, const uint8_t key[SAND_CACHE_KEY_SIZE],
                           const void *value, size_t size, struct sand_diag *diag);
 
