@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "cli.h"
@@ -25,21 +26,31 @@ void sand_cli_progress_open(struct sand_cli_progress *progress, int quiet)
     progress->active = !quiet && is_capable(stderr) && !is_set("CI");
 }
 
+// Columns of the bar itself, so that the whole line fits the terminal; 0: figures only.
+static int bar_width(int most)
+{
+    enum { TEXT = 40 }; // brackets, percentage, "of N replications"
+    struct winsize size;
+    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
+        return most;
+    const int room = size.ws_col - TEXT;
+    return room > most ? most : room > 0 ? room : 0;
+}
+
 void sand_cli_progress_draw(void *self, double done, uint32_t units_done, uint32_t units)
 {
     struct sand_cli_progress *progress = self;
     static const char full[] = "########################################";
     static const char empty[] = "                                        ";
-    enum { WIDTH = sizeof full - 1 };
     int permille = (int)(done * 1000.0);
     if (!progress->active || (permille == progress->permille && units_done == progress->units_done))
         return;
     progress->permille = permille;
     progress->units_done = units_done;
     progress->shown = 1;
-    int filled = (int)(done * WIDTH);
+    const int width = bar_width((int)sizeof full - 1), filled = (int)(done * width);
     fprintf(stderr, "\r[%.*s%.*s] %5.1f%%  %" PRIu32 " of %" PRIu32 " replications", filled, full,
-            WIDTH - filled, empty, done * 100.0, units_done, units);
+            width - filled, empty, done * 100.0, units_done, units);
 }
 
 void sand_cli_progress_close(struct sand_cli_progress *progress)
