@@ -97,24 +97,38 @@ def killed_parent(report, scratch, whole):
         resume(report, scratch, out, whole, out)
 
 
-def killed_child(report, scratch, whole):
-    process = start_and_wait(scratch, "child", 2)
+def kill_a_child(scratch, out):
+    """Kills one unit of a new run; returns the ended run, or None when the unit was done before it
+    could be killed."""
+    process = start_and_wait(scratch, out, 2)
     victim = []
 
     def kill_one():
-        victim.extend(children(process.pid)[:1])
+        victim.extend(children(process.pid)[-1:])
         if victim:
             os.kill(victim[0], signal.SIGKILL)
         return bool(victim)
 
-    report.check(wait_for(kill_one), "no child to kill")
+    wait_for(kill_one)
     _, err = process.communicate()
-    report.check(process.returncode == UNIT, f"child killed: exit {process.returncode}: {err}")
+    return (process.returncode, err) if process.returncode != OK else None
+
+
+def killed_child(report, scratch, whole):
+    ended, out = None, ""
+    for attempt in range(20):
+        out = f"child-{attempt}"
+        ended = kill_a_child(scratch, out)
+        if ended:
+            break
+    report.check(ended is not None, "no child could be killed in time")
+    code, err = ended
+    report.check(code == UNIT, f"child killed: exit {code}: {err}")
     report.check("(seed 7): its process was killed by signal 9 (SIGKILL" in err and
                  "replication " in err, f"child killed: {err}")
-    report.check(journal_lines(scratch / "child") == 23, "the others go on")
-    no_leftover(report, scratch / "child", "child killed")
-    resume(report, scratch, "child", whole, "child killed")
+    report.check(journal_lines(scratch / out) == 23, "the others go on")
+    no_leftover(report, scratch / out, "child killed")
+    resume(report, scratch, out, whole, "child killed")
 
 
 def interrupted(report, scratch, whole):
