@@ -245,8 +245,10 @@ static int read_inventory(struct import_job *job, struct inventory *inventory)
                 import_unknown(job, lines.lines[k].number,
                                "\"%.200s\" stands before the table; passed over",
                                lines.lines[k].text);
-        return read_header(lines.lines[i].text, &columns) &&
-               read_table(job, inventory, &lines, i + 1, &columns);
+        if (!read_header(lines.lines[i].text, &columns))
+            return import_refuse(job, lines.lines[i].number,
+                                 "is no header: a column must be called NODELIST");
+        return read_table(job, inventory, &lines, i + 1, &columns);
     }
     return import_refuse(job, 0,
                          "holds no NodeName= and no NODELIST column; this is no output of scontrol "
