@@ -135,6 +135,12 @@ static void count_state(struct sand_job_states *states, const char *state)
 {
     if (strcmp(state, "finished") == 0)
         states->finished++;
+    else if (strcmp(state, "ended failed") == 0)
+        states->ended_failed++;
+    else if (strcmp(state, "ended cancelled") == 0)
+        states->ended_cancelled++;
+    else if (strcmp(state, "ended killed") == 0)
+        states->ended_killed++;
     else if (strcmp(state, "running at the end") == 0 || strcmp(state, "running") == 0)
         states->running++;
     else if (strcmp(state, "unfinished") == 0)
@@ -168,6 +174,7 @@ static enum sand_rc make(const struct sand_rowset *rows, struct sand_arena *aren
     SAND_TRY(sand_overview_time(rows, arena, overview));
     SAND_TRY(sand_overview_steps(rows, arena, overview));
     SAND_TRY(sand_overview_saves(rows, arena, overview));
+    SAND_TRY(sand_overview_groups(rows, arena, overview));
     return sand_overview_faults(rows, arena, overview);
 }
 

@@ -51,8 +51,17 @@ struct sand_recovery_times {      // of incidents that struck no recovery and ar
     double parts_s[SAND_RECOVERY_PARTS]; // means, in the order of the names
 };
 
-struct sand_job_states { // all runs
-    size_t finished, running, unfinished, waiting, failed, other;
+struct sand_job_states { // all runs; ended_*: as the job's record says
+    size_t finished, ended_failed, ended_cancelled, ended_killed;
+    size_t running, unfinished, waiting, failed, other;
+};
+
+struct sand_job_group { // jobs alike in one way and in how they ended, a run
+    const char *by, *name, *ending;
+    double jobs, gpu_s;
+    double wait_mean_s, wait_p50_s, wait_p95_s, wait_max_s;
+    double completion_mean_s, completion_p50_s, completion_p95_s;
+    double slowdown_mean, slowdown_p50, slowdown_p95;
 };
 
 struct sand_saves {
@@ -81,6 +90,10 @@ struct sand_overview {
     struct sand_recovery_times recovery[2]; // unexpected, planned
     struct sand_saves saves;
     struct sand_job_states states;
+    struct sand_job_group *groups; // by kind, name and ending
+    size_t n_groups;
+    struct sand_summary use; // GPU time held / (capacity x window)
+    double window_s;         // first submit to last end, mean over runs
 };
 
 // Fills *overview from the results; texts and arrays live in `arena` or in the results. O(rows
@@ -95,6 +108,8 @@ enum sand_rc sand_overview_steps(const struct sand_rowset *rows, struct sand_are
                                  struct sand_overview *overview);
 enum sand_rc sand_overview_saves(const struct sand_rowset *rows, struct sand_arena *arena,
                                  struct sand_overview *overview);
+enum sand_rc sand_overview_groups(const struct sand_rowset *rows, struct sand_arena *arena,
+                                  struct sand_overview *overview);
 enum sand_rc sand_overview_faults(const struct sand_rowset *rows, struct sand_arena *arena,
                                   struct sand_overview *overview);
 

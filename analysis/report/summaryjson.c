@@ -200,12 +200,43 @@ static void put_states(struct json *json, const struct sand_job_states *states)
 {
     begin(json, "job_states", '{');
     whole(json, "finished", states->finished);
+    whole(json, "ended_failed", states->ended_failed);
+    whole(json, "ended_cancelled", states->ended_cancelled);
+    whole(json, "ended_killed", states->ended_killed);
     whole(json, "running_at_the_end", states->running);
     whole(json, "unfinished", states->unfinished);
     whole(json, "waiting", states->waiting);
     whole(json, "failed", states->failed);
     whole(json, "other", states->other);
     end(json, '}');
+}
+
+static void put_job_groups(struct json *json, const struct sand_overview *overview)
+{
+    number(json, "utilisation", overview->use.mean);
+    number(json, "utilisation_window_s", overview->window_s);
+    begin(json, "job_groups", '[');
+    for (size_t i = 0; i < overview->n_groups; i++) {
+        const struct sand_job_group *const group = &overview->groups[i];
+        begin(json, NULL, '{');
+        text(json, "by", group->by);
+        text(json, "name", group->name);
+        text(json, "ending", group->ending);
+        number(json, "jobs", group->jobs);
+        number(json, "gpu_s", group->gpu_s);
+        number(json, "wait_mean_s", group->wait_mean_s);
+        number(json, "wait_p50_s", group->wait_p50_s);
+        number(json, "wait_p95_s", group->wait_p95_s);
+        number(json, "wait_max_s", group->wait_max_s);
+        number(json, "completion_mean_s", group->completion_mean_s);
+        number(json, "completion_p50_s", group->completion_p50_s);
+        number(json, "completion_p95_s", group->completion_p95_s);
+        number(json, "slowdown_mean", group->slowdown_mean);
+        number(json, "slowdown_p50", group->slowdown_p50);
+        number(json, "slowdown_p95", group->slowdown_p95);
+        end(json, '}');
+    }
+    end(json, ']');
 }
 
 static void put_assumptions(struct json *json, const struct sand_meta *meta)
@@ -232,6 +263,8 @@ static void put_overview(struct json *json, const struct sand_overview *overview
     put_recovery(json, "recovery_planned", &overview->recovery[1]);
     put_saves(json, &overview->saves);
     put_states(json, &overview->states);
+    if (overview->n_groups > 0)
+        put_job_groups(json, overview);
     put_assumptions(json, overview->meta);
     end(json, '}');
     fputc('\n', json->out);

@@ -13,6 +13,9 @@ void sand_summary_spread(FILE *out, enum sand_style style, double half_width, co
 // Interruptions and recovery.
 void sand_summary_print_faults(FILE *out, enum sand_style style,
                                const struct sand_overview *overview);
+// Waits, completion times and slowdowns by group, with their definitions.
+void sand_summary_print_groups(FILE *out, enum sand_style style,
+                               const struct sand_overview *overview);
 // Saves, jobs, power, assumptions.
 void sand_summary_print_rest(FILE *out, enum sand_style style,
                              const struct sand_overview *overview);

@@ -55,6 +55,9 @@ static void print_states(FILE *out, enum sand_style style, const struct sand_ove
     const double runs = (double)overview->n_runs;
     sand_text_heading(out, style, "JOBS", "    a run");
     print_state(out, "finished", states->finished, runs, 1);
+    print_state(out, "failed, as recorded", states->ended_failed, runs, 0);
+    print_state(out, "cancelled, as recorded", states->ended_cancelled, runs, 0);
+    print_state(out, "killed, as recorded", states->ended_killed, runs, 0);
     print_state(out, "running at the end", states->running, runs, 0);
     print_state(out, "unfinished", states->unfinished, runs, 0);
     print_state(out, "never started", states->waiting, runs, 0);
@@ -142,6 +145,7 @@ void sand_summary_print_rest(FILE *out, enum sand_style style, const struct sand
 {
     print_saves(out, style, &overview->saves);
     print_states(out, style, overview);
+    sand_summary_print_groups(out, style, overview);
     print_power(out, style, overview);
     print_assumptions(out, style, overview->meta);
 }

@@ -1,0 +1,111 @@
+// The figures of a summary: how long jobs waited and took, by group and by how they ended.
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "overview.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "units.h"
+
+static int compare_rows(const void *a, const void *b)
+{
+    const struct sand_groups_row *left = *(const struct sand_groups_row *const *)a;
+    const struct sand_groups_row *right = *(const struct sand_groups_row *const *)b;
+    int order = strcmp(left->by.text, right->by.text);
+    if (order == 0)
+        order = strcmp(left->name.text, right->name.text);
+    if (order == 0)
+        order = strcmp(left->ending.text, right->ending.text);
+    if (order == 0)
+        order = (left->replication > right->replication) - (left->replication < right->replication);
+    return order;
+}
+
+static int same_group(const struct sand_groups_row *a, const struct sand_groups_row *b)
+{
+    return strcmp(a->by.text, b->by.text) == 0 && strcmp(a->name.text, b->name.text) == 0 &&
+           strcmp(a->ending.text, b->ending.text) == 0;
+}
+
+// Jobs and GPU time are a mean over all runs, the rest over the runs that have such jobs.
+static struct sand_job_group mean_of(const struct sand_groups_row *const *rows, size_t n,
+                                     size_t n_runs)
+{
+    const double runs = (double)n_runs, some = (double)n;
+    struct sand_job_group g = {
+        .by = rows[0]->by.text, .name = rows[0]->name.text, .ending = rows[0]->ending.text};
+    for (size_t i = 0; i < n; i++) {
+        g.jobs += (double)rows[i]->jobs / runs;
+        g.gpu_s += rows[i]->gpu_s / runs;
+        g.wait_mean_s += rows[i]->wait_mean_s / some;
+        g.wait_p50_s += rows[i]->wait_p50_s / some;
+        g.wait_p95_s += rows[i]->wait_p95_s / some;
+        g.wait_max_s += rows[i]->wait_max_s / some;
+        g.completion_mean_s += rows[i]->completion_mean_s / some;
+        g.completion_p50_s += rows[i]->completion_p50_s / some;
+        g.completion_p95_s += rows[i]->completion_p95_s / some;
+        g.slowdown_mean += rows[i]->slowdown_mean / some;
+        g.slowdown_p50 += rows[i]->slowdown_p50 / some;
+        g.slowdown_p95 += rows[i]->slowdown_p95 / some;
+    }
+    return g;
+}
+
+// Busy GPU time over capacity x window of one run, and the window: first submit to last end.
+static double use_of(const struct sand_rowset *rows, const struct sand_overview *overview,
+                     uint32_t replication, double *window_s)
+{
+    int64_t first = INT64_MAX, last = -1;
+    double gpu_s = 0;
+    for (size_t i = 0; i < rows->n_jobs; i++) {
+        const struct sand_jobs_row *job = &rows->jobs[i];
+        if (job->replication != replication)
+            continue;
+        first = job->submit_ns < first ? job->submit_ns : first;
+        last = job->end_ns > last ? job->end_ns : last;
+    }
+    for (size_t i = 0; i < rows->n_groups; i++)
+        if (rows->groups[i].replication == replication &&
+            strcmp(rows->groups[i].by.text, "all") == 0)
+            gpu_s += rows->groups[i].gpu_s;
+    *window_s = last > first ? sand_s_from_ns(last - first) : 0;
+    return gpu_s / (overview->capacity_gpus * *window_s);
+}
+
+static enum sand_rc summarise_use(const struct sand_rowset *rows, struct sand_arena *arena,
+                                  struct sand_overview *overview)
+{
+    const size_t n = rows->n_replications;
+    double *const use = sand_arena_alloc(arena, n + 1, sizeof *use);
+    double window_s;
+    if (!use)
+        return SAND_ERR_NOMEM;
+    for (size_t i = 0; i < n; i++) {
+        use[i] = use_of(rows, overview, rows->replications[i].replication, &window_s);
+        overview->window_s += window_s / (double)n;
+    }
+    overview->use = sand_summarise(use, n);
+    return SAND_OK;
+}
+
+enum sand_rc sand_overview_groups(const struct sand_rowset *rows, struct sand_arena *arena,
+                                  struct sand_overview *overview)
+{
+    const size_t n = rows->n_groups;
+    const struct sand_groups_row **sorted = sand_arena_alloc(arena, n + 1, sizeof *sorted);
+    overview->groups = sand_arena_alloc(arena, n + 1, sizeof *overview->groups);
+    if (!sorted || !overview->groups)
+        return SAND_ERR_NOMEM;
+    for (size_t i = 0; i < n; i++)
+        sorted[i] = &rows->groups[i];
+    qsort(sorted, n, sizeof *sorted, compare_rows);
+    for (size_t first = 0, end; first < n; first = end) {
+        end = first + 1;
+        while (end < n && same_group(sorted[end], sorted[first]))
+            end++;
+        overview->groups[overview->n_groups++] =
+            mean_of(&sorted[first], end - first, overview->n_runs);
+    }
+    return n > 0 ? summarise_use(rows, arena, overview) : SAND_OK;
+}

@@ -1,0 +1,94 @@
+// The summary for people: waits, completion times and slowdowns, with what they mean.
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <stdlib.h>
+#include <string.h>
+
+#include "summaryparts.h"
+
+enum { MOST_GROUPS = 8, FIGURE_WIDTH = 9 };
+
+static const char definitions[] =
+    "means, p50 and p95 over jobs; wait: first start - submit; completion: end - submit; slowdown: "
+    "bounded, max(1, completion / "
+    "max(completion - wait, 10 s)); p50, p95: nearest rank; with several replications each figure "
+    "is the mean over those that have such jobs. Jobs that ended otherwise than finished stand in "
+    "lines of their own and enter no other line.";
+
+static void put_time(FILE *out, double time_s)
+{
+    sand_text_pad_left(out, sand_text_quantity(time_s, SAND_DIM_TIME).s, FIGURE_WIDTH);
+}
+
+static void print_group(FILE *out, const struct sand_job_group *group)
+{
+    char label[160];
+    const int finished = strcmp(group->ending, "finished") == 0;
+    const int all = strcmp(group->by, "all") == 0;
+    snprintf(label, sizeof label, "%s%s%s%s%s", all ? "" : group->by, all ? "" : " ", group->name,
+             finished ? "" : ", ", finished ? "" : group->ending);
+    fputs("  ", out);
+    sand_text_pad(out, label, SAND_TEXT_LABEL + 6);
+    sand_text_pad_left(out, sand_text_whole(group->jobs).s, FIGURE_WIDTH);
+    put_time(out, group->wait_mean_s);
+    put_time(out, group->wait_p50_s);
+    put_time(out, group->wait_p95_s);
+    put_time(out, group->completion_mean_s);
+    put_time(out, group->completion_p95_s);
+    sand_text_pad_left(out, sand_text_fixed(group->slowdown_mean, 2).s, FIGURE_WIDTH);
+    fputc('\n', out);
+}
+
+static int more_gpu_time(const void *a, const void *b)
+{
+    const struct sand_job_group *left = *(const struct sand_job_group *const *)a;
+    const struct sand_job_group *right = *(const struct sand_job_group *const *)b;
+    if (left->gpu_s != right->gpu_s)
+        return left->gpu_s < right->gpu_s ? 1 : -1;
+    return (left > right) - (left < right); // as sorted by name
+}
+
+// The groups with most GPU time.
+static void print_by(FILE *out, const struct sand_overview *overview, const char *by)
+{
+    const struct sand_job_group *most[MOST_GROUPS + 1];
+    size_t n = 0, total = 0;
+    for (size_t i = 0; i < overview->n_groups; i++) {
+        if (strcmp(overview->groups[i].by, by) != 0)
+            continue;
+        total++;
+        most[n++] = &overview->groups[i];
+        qsort(most, n, sizeof *most, more_gpu_time);
+        n = n > MOST_GROUPS ? MOST_GROUPS : n;
+    }
+    for (size_t i = 0; i < n; i++)
+        print_group(out, most[i]);
+    if (total > n)
+        fprintf(out, "  and %zu more by %s with less GPU time\n", total - n, by);
+}
+
+static void print_use(FILE *out, enum sand_style style, const struct sand_overview *overview)
+{
+    fputs("  ", out);
+    sand_text_pad(out, "utilisation", SAND_TEXT_LABEL + 6);
+    sand_text_pad_left(out, sand_text_percent(overview->use.mean).s, FIGURE_WIDTH);
+    sand_summary_spread(out, style, overview->use.ci95,
+                        sand_text_fixed(100.0 * overview->use.ci95, 2).s, 11);
+    fprintf(out, "\n      GPU time held by jobs / (%s GPUs x %s from first submit to last end)\n",
+            sand_text_whole(overview->capacity_gpus).s,
+            sand_text_quantity(overview->window_s, SAND_DIM_TIME).s);
+}
+
+void sand_summary_print_groups(FILE *out, enum sand_style style,
+                               const struct sand_overview *overview)
+{
+    if (overview->n_groups == 0 || overview->n_jobs < 2)
+        return;
+    sand_text_heading(out, style, "WAITS AND COMPLETION",
+                      "           jobs     wait      p50      p95 complet.      p95 slowdown");
+    print_by(out, overview, "all");
+    print_by(out, overview, "class");
+    print_by(out, overview, "size");
+    print_by(out, overview, "user");
+    print_use(out, style, overview);
+    sand_text_wrap(out, definitions, 0);
+}
