@@ -8,7 +8,8 @@
 struct sand_summary {
     size_t n; // finite values; NaN are left out
     double mean, sd, min, max, median;
-    double ci95; // half width of the 95 % confidence interval of the mean, Student's t; NaN for n < 2
+    double
+        ci95; // half width of the 95 % confidence interval of the mean, Student's t; NaN for n < 2
 };
 
 // O(n log n). `values` is not changed. All NaN: n = 0 and every figure NaN. Out of memory: n = 0.

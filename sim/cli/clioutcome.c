@@ -1,6 +1,5 @@
-// Whether every job of a run did what it was given to do: a run that leaves work undone must not pass
-// for one that finished it.
-// SPDX-License-Identifier: GPL-2.0-or-later
+// Whether every job of a run did what it was given to do: a run that leaves work undone must not
+// pass for one that finished it. SPDX-License-Identifier: GPL-2.0-or-later
 #include <string.h>
 
 #include "cli.h"

@@ -9,11 +9,8 @@
 
 // One line per sub-verb.
 static const struct sand_verb *const subverbs[] = {
-    &sand_verb_fabric_show,
-    &sand_verb_fabric_parts,
-    &sand_verb_fabric_check,
-    &sand_verb_fabric_cut,
-    &sand_verb_fabric_faults,
+    &sand_verb_fabric_show, &sand_verb_fabric_parts,  &sand_verb_fabric_check,
+    &sand_verb_fabric_cut,  &sand_verb_fabric_faults,
 };
 enum { N_SUBVERBS = sizeof subverbs / sizeof subverbs[0] };
 

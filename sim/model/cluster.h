@@ -35,29 +35,31 @@ enum sand_cross_rail {
 // NIC bandwidth.
 struct sand_fabric_spec {
     enum sand_fabric_kind kind;
-    uint32_t n_tiers;             // 2 (leaf, spine) or 3 (leaf, spine, core); rail only: 1 or 2
-    uint32_t radix;               // ports of every switch; 0: unlimited (chassis)
-    uint32_t endpoints_per_leaf;  // fat tree: NIC ports per leaf
-    uint32_t nodes_per_unit;      // rails: nodes below one leaf of every rail
+    uint32_t n_tiers;            // 2 (leaf, spine) or 3 (leaf, spine, core); rail only: 1 or 2
+    uint32_t radix;              // ports of every switch; 0: unlimited (chassis)
+    uint32_t endpoints_per_leaf; // fat tree: NIC ports per leaf
+    uint32_t nodes_per_unit;     // rails: nodes below one leaf of every rail
     double leaf_oversubscription;
-    uint32_t leaves_per_pod;      // fat tree of 3 tiers
-    uint32_t units_per_pod;       // rail-optimised, 3 tiers
-    double pod_oversubscription;  // 3 tiers
-    uint32_t spines;              // 2 tiers: in all; 3 tiers: per pod; rail only: per rail. 0: from the radix
-    uint32_t cores;               // 3 tiers. 0: from the radix
-    uint32_t planes;              // copies of the tree; a NIC has 1/planes of its rate in each. 0: 1
+    uint32_t leaves_per_pod;     // fat tree of 3 tiers
+    uint32_t units_per_pod;      // rail-optimised, 3 tiers
+    double pod_oversubscription; // 3 tiers
+    uint32_t spines; // 2 tiers: in all; 3 tiers: per pod; rail only: per rail. 0: from the radix
+    uint32_t cores;  // 3 tiers. 0: from the radix
+    uint32_t planes; // copies of the tree; a NIC has 1/planes of its rate in each. 0: 1
     enum sand_cross_rail cross_rail;
     enum sand_spreading spreading;
-    double adaptive_efficiency;   // of the switch-to-switch capacity, SAND_SPREAD_ADAPTIVE
+    double adaptive_efficiency; // of the switch-to-switch capacity, SAND_SPREAD_ADAPTIVE
     uint32_t hash_seed, queue_pairs;
-    int hash_polarised;           // all tiers hash alike
+    int hash_polarised; // all tiers hash alike
     // Dragonfly: groups of `routers` with `endpoints_per_router` NICs and `global_links` each.
     uint32_t groups, routers, endpoints_per_router, global_links;
-    // Torus: NICs in x, then y, then z; cubes of block^3 joined by optical circuit switches (0: none).
+    // Torus: NICs in x, then y, then z; cubes of block^3 joined by optical circuit switches (0:
+    // none).
     uint32_t size[3], block;
-    double loss;                  // packets lost on every network link, 0..1
-    double loss_window;           // packets in flight of a flow: rate x round trip / packet size
-    // Metres of a cable: NIC to switch; between leaf and spine, in a group or cube; above. 0: not given.
+    double loss;        // packets lost on every network link, 0..1
+    double loss_window; // packets in flight of a flow: rate x round trip / packet size
+    // Metres of a cable: NIC to switch; between leaf and spine, in a group or cube; above. 0: not
+    // given.
     double node_cable_m, leaf_cable_m, core_cable_m;
     const struct sand_link_type *link; // switch-to-switch ports
 };
@@ -77,7 +79,7 @@ struct sand_cluster {
     uint32_t nodes_per_rack, racks_per_row, rows_per_hall; // place: node -> rack -> row -> hall
     struct sand_fabric_spec fabric;
     struct sand_storage_spec storage;
-    double pue; // facility power / IT power, 1 if not given
+    double pue;                           // facility power / IT power, 1 if not given
     const struct sand_price_list *prices; // for lists of parts; NULL: none
 };
 

@@ -22,7 +22,7 @@ struct sand_experiment {
     int64_t duration_ns;
     uint64_t seed;
     uint32_t replications;
-    int64_t mfu_window_ns;     // length of one row of the mfu and cluster tables
+    int64_t mfu_window_ns; // length of one row of the mfu and cluster tables
     struct sand_cluster cluster;
     const struct sand_kernel_costs *kernels;
     const struct sand_job_spec *jobs; // in document order
@@ -33,11 +33,11 @@ struct sand_experiment {
     const struct sand_mix_use *mixes;
     size_t n_mixes;
     struct sand_fault_spec faults;
-    uint32_t hot_spares;       // nodes set apart for recovery
+    uint32_t hot_spares; // nodes set apart for recovery
     struct sand_choice schedule, place, recover;
     enum sand_events events;
-    const char *canonical;     // the resolved spec as text: every default written out, SI units
-    char digest[65];           // SHA-256 of canonical
+    const char *canonical; // the resolved spec as text: every default written out, SI units
+    char digest[65];       // SHA-256 of canonical
     const char *const *assumptions; // "gpu h100-sxm-80g: pcie_gen", one per assumed field in use
     size_t n_assumptions;
 };

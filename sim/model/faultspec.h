@@ -27,7 +27,7 @@ struct sand_fault_class {
     double rate_per_node_s; // exponential rate over calendar time of an allocated node
     enum sand_component component;
     enum sand_remedy remedy;
-    int planned;            // planned interruptions are counted apart
+    int planned; // planned interruptions are counted apart
     struct sand_law detect, diagnose, restart, repair;
 };
 

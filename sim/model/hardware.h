@@ -18,51 +18,52 @@ struct sand_provenance {
 struct sand_gpu_type {
     const char *id;
     struct sand_provenance from;
-    double peak_bf16_flops, peak_fp16_flops, peak_fp8_flops; // data-sheet peaks; fp8 0: not supported
-    double peak_fp4_flops;                                    // 0: not supported
+    double peak_bf16_flops, peak_fp16_flops,
+        peak_fp8_flops;    // data-sheet peaks; fp8 0: not supported
+    double peak_fp4_flops; // 0: not supported
     double hbm_B, hbm_Bps;
     double tdp_W, idle_W;
     double gemm_bf16_flops, gemm_fp8_flops; // sustained GEMM rate R on large aligned shapes
     double gemm_fp4_flops;                  // 0: not supported
-    double attention_flops;                 // fused attention, causal fwd+bwd, head size 128, long sequence
-    double hbm_usable;                      // fraction of hbm_Bps that memory-bound kernels reach
-    double gemm_tile_m, gemm_tile_n;        // output tile of the GEMM kernels
-    uint32_t n_sm;                          // streaming multiprocessors: tiles in one wave
+    double attention_flops; // fused attention, causal fwd+bwd, head size 128, long sequence
+    double hbm_usable;      // fraction of hbm_Bps that memory-bound kernels reach
+    double gemm_tile_m, gemm_tile_n; // output tile of the GEMM kernels
+    uint32_t n_sm;                   // streaming multiprocessors: tiles in one wave
 };
 
 // Costs of kernel classes that do not depend on the GPU generation.
 struct sand_kernel_costs {
     const char *id;
     struct sand_provenance from;
-    double gemm_overhead_s;        // per GEMM
-    double gemm_quantisation;      // share of the ceil ratio's loss that is paid (0..1)
-    double gemm_misaligned;        // relative penalty when N or K is no multiple of 64
-    double attention_half_seq;     // tokens: fused attention runs at A*s/(s+this)
-    double attention_bwd_ratio;    // backward / forward FLOPs of fused attention
-    double attention_head64;       // factor on the fused attention rate for head sizes up to 64
-    double attention_earlier;      // factor on that rate for kernels of the generation before
-    double unfused_rate;           // fraction of the GEMM rate for unfused attention
-    double unfused_score_B;        // bytes per score element, forward plus backward
-    double norm_B;                 // bytes per token, layer and hidden element, fwd+bwd
-    double activation_B;           // bytes per token, layer and FFN element, fwd+bwd, times (1+gated)
-    double qkv_B;                  // bytes per token, layer and QKV output element, fwd+bwd
-    double logit_B;                // bytes per logit
-    double cast_fp8_B;             // bytes per GEMM input element for fp8 casts and transposes
-    double optimizer_B;            // bytes of traffic per locally updated parameter
-    double pipeline_stage_factor;  // slowdown of the stages during fill and drain
-    double scale_loss;             // compute slows by this share per doubling of the GPUs beyond eight
-    double buffers_B;              // GPU memory for context, communicators, workspaces, fragmentation
+    double gemm_overhead_s;     // per GEMM
+    double gemm_quantisation;   // share of the ceil ratio's loss that is paid (0..1)
+    double gemm_misaligned;     // relative penalty when N or K is no multiple of 64
+    double attention_half_seq;  // tokens: fused attention runs at A*s/(s+this)
+    double attention_bwd_ratio; // backward / forward FLOPs of fused attention
+    double attention_head64;    // factor on the fused attention rate for head sizes up to 64
+    double attention_earlier;   // factor on that rate for kernels of the generation before
+    double unfused_rate;        // fraction of the GEMM rate for unfused attention
+    double unfused_score_B;     // bytes per score element, forward plus backward
+    double norm_B;              // bytes per token, layer and hidden element, fwd+bwd
+    double activation_B;        // bytes per token, layer and FFN element, fwd+bwd, times (1+gated)
+    double qkv_B;               // bytes per token, layer and QKV output element, fwd+bwd
+    double logit_B;             // bytes per logit
+    double cast_fp8_B;          // bytes per GEMM input element for fp8 casts and transposes
+    double optimizer_B;         // bytes of traffic per locally updated parameter
+    double pipeline_stage_factor; // slowdown of the stages during fill and drain
+    double scale_loss; // compute slows by this share per doubling of the GPUs beyond eight
+    double buffers_B;  // GPU memory for context, communicators, workspaces, fragmentation
 };
 
 // A link type or protocol: rate of one port and what collectives reach on it inside a step.
 struct sand_link_type {
     const char *id;
     struct sand_provenance from;
-    double rate_Bps;        // one port, one direction
-    double usable;          // fraction of rate_Bps a collective reaches inside a training step
-    double base_latency_s;  // once per collective
-    double step_latency_s;  // per step (hop) of a ring
-    double p2p_latency_s;   // once per point-to-point message
+    double rate_Bps;       // one port, one direction
+    double usable;         // fraction of rate_Bps a collective reaches inside a training step
+    double base_latency_s; // once per collective
+    double step_latency_s; // per step (hop) of a ring
+    double p2p_latency_s;  // once per point-to-point message
 };
 
 enum sand_scaleup { SAND_SCALEUP_NONE, SAND_SCALEUP_NVSWITCH };
@@ -78,10 +79,10 @@ struct sand_node_type {
     uint32_t scaleup_nodes;                    // nodes that share one scale-up domain (0: 1)
     uint32_t n_nics;                           // compute NICs; GPU g uses NIC g*n_nics/n_gpus
     const struct sand_link_type *nic;
-    const struct sand_link_type *host_link;    // GPU to host memory (PCIe), one per GPU
+    const struct sand_link_type *host_link; // GPU to host memory (PCIe), one per GPU
     uint32_t n_storage_nics;
-    double storage_nic_Bps;                    // each
-    double max_W, idle_W;                      // whole server
+    double storage_nic_Bps; // each
+    double max_W, idle_W;   // whole server
 };
 
 // What the parts of a network cost and draw. 0 USD: not priced.
@@ -93,15 +94,15 @@ struct sand_price_list {
     double circuit_switch_usd, circuit_switch_W; // optical circuit switch
     double transceiver_usd, transceiver_W;       // one end of an optical cable
     double fibre_usd, copper_usd;                // one cable
-    double copper_reach_m;                       // cables up to this length are copper, without transceivers
+    double copper_reach_m; // cables up to this length are copper, without transceivers
 };
 
 // A software stack: at most three fitted constants (see docs/decisions); step_overhead is assumed.
 struct sand_software {
     const char *id;
     struct sand_provenance from;
-    double tp_exposed;       // share of tensor- and context-parallel traffic that compute does not hide
-    double dp_exposed;       // share of overlapped data-parallel traffic that compute does not hide
+    double tp_exposed; // share of tensor- and context-parallel traffic that compute does not hide
+    double dp_exposed; // share of overlapped data-parallel traffic that compute does not hide
     double layer_overhead_s; // per layer and micro-batch: launches and gaps
     double step_overhead_s;  // per step
 };

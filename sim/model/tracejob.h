@@ -73,16 +73,16 @@ struct sand_trace_class {
     const struct sand_software *software;
     struct sand_split split;
     const char *placement; // the one its durations were measured at
-    int64_t limit_ns; // for SAND_TRACE_WALLTIME_LIMIT; 0: the limit of the options
+    int64_t limit_ns;      // for SAND_TRACE_WALLTIME_LIMIT; 0: the limit of the options
 };
 
 // <trace> of an experiment. The zeros are the defaults of the importer (workloads/import/trace.h).
 struct sand_trace_spec {
-    const char *file;     // as the experiment names it, real path
-    const char *instead;  // a file that takes its place (--trace); NULL: none
-    char digest[65];      // SHA-256 of the file that is read
+    const char *file;    // as the experiment names it, real path
+    const char *instead; // a file that takes its place (--trace); NULL: none
+    char digest[65];     // SHA-256 of the file that is read
     enum sand_trace_format format;
-    const char *columns;  // of a CSV, see sand_trace_columns(); NULL: none
+    const char *columns; // of a CSV, see sand_trace_columns(); NULL: none
     enum sand_trace_size size;
     uint32_t processors_per_node;
     enum sand_trace_walltime walltime;

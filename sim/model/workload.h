@@ -15,8 +15,8 @@ struct sand_transformer {
     struct sand_provenance from;
     uint32_t n_layers, hidden, n_heads, n_kv_heads, head_dim, ffn_hidden;
     uint32_t vocab;
-    int gated_ffn;        // SwiGLU and kin: three FFN matrices instead of two
-    int tied_embeddings;  // output layer shares the input embedding
+    int gated_ffn;       // SwiGLU and kin: three FFN matrices instead of two
+    int tied_embeddings; // output layer shares the input embedding
 };
 
 // Partial: recompute_share of the forward, such as every second layer.
@@ -40,31 +40,32 @@ enum sand_rank_order {
 
 // What the replicas share out among themselves beyond the optimizer state.
 enum sand_sharding {
-    SAND_SHARD_OPTIMIZER,  // nothing more: what distributed_optimizer says
-    SAND_SHARD_GRADIENTS,  // ZeRO-2, FSDP SHARD_GRAD_OP: one gather and one reduction a micro-batch
-    SAND_SHARD_PARAMETERS  // ZeRO-3, FSDP FULL_SHARD: gathers forwards and backwards
+    SAND_SHARD_OPTIMIZER, // nothing more: what distributed_optimizer says
+    SAND_SHARD_GRADIENTS, // ZeRO-2, FSDP SHARD_GRAD_OP: one gather and one reduction a micro-batch
+    SAND_SHARD_PARAMETERS // ZeRO-3, FSDP FULL_SHARD: gathers forwards and backwards
 };
 
 // How one step is laid out over the job's GPUs. gpus = tp * cp * pp * dp.
 struct sand_split {
     uint32_t tp, pp, dp;
-    uint32_t cp; // context parallel: every micro-batch's tokens over cp GPUs, keys and values in a ring
+    uint32_t
+        cp; // context parallel: every micro-batch's tokens over cp GPUs, keys and values in a ring
     enum sand_rank_order order;
-    uint32_t virtual_stages;  // model chunks per pipeline stage; 1 = plain 1F1B
-    uint32_t micro_batch;     // sequences
-    uint32_t global_batch;    // sequences, = micro_batch * dp * micro-batches
-    uint32_t sequence;        // tokens
-    int sequence_parallel;    // TP all-reduces become reduce-scatter + all-gather, norms are split
-    int distributed_optimizer;// optimizer state sharded over dp (ZeRO-1)
+    uint32_t virtual_stages;   // model chunks per pipeline stage; 1 = plain 1F1B
+    uint32_t micro_batch;      // sequences
+    uint32_t global_batch;     // sequences, = micro_batch * dp * micro-batches
+    uint32_t sequence;         // tokens
+    int sequence_parallel;     // TP all-reduces become reduce-scatter + all-gather, norms are split
+    int distributed_optimizer; // optimizer state sharded over dp (ZeRO-1)
     enum sand_sharding sharding;
     int overlap_grad_reduce;  // gradient reduce-scatter hidden behind the last backward
     int overlap_param_gather; // parameter all-gather hidden behind the first forward
     uint32_t buckets;         // pieces of the overlapped collectives
     enum sand_recompute recompute;
-    double recompute_share;   // partial: share of the forward that is computed again
+    double recompute_share; // partial: share of the forward that is computed again
     enum sand_attention attention;
     enum sand_precision precision;
-    double grad_B;            // bytes per gradient element held and reduced (4: fp32)
+    double grad_B; // bytes per gradient element held and reduced (4: fp32)
 };
 
 enum sand_save_mode {
@@ -73,11 +74,11 @@ enum sand_save_mode {
 };
 
 struct sand_checkpoint_spec {
-    struct sand_choice policy;   // checkpoint/...
+    struct sand_choice policy; // checkpoint/...
     enum sand_save_mode mode;
-    double bytes_per_param;      // written per parameter
-    double stall_s;              // < 0: computed (blocking: the transfer; async: copy to host). Else given
-    double restore_s;            // < 0: computed from the storage read. Else given
+    double bytes_per_param; // written per parameter
+    double stall_s;   // < 0: computed (blocking: the transfer; async: copy to host). Else given
+    double restore_s; // < 0: computed from the storage read. Else given
 };
 
 enum sand_job_kind {
@@ -100,10 +101,10 @@ struct sand_job_spec {
     enum sand_job_kind kind;
     uint32_t n_nodes;
     int64_t submit_ns;
-    double walltime_s;         // requested, shown to policies; it ends nothing. 0: unknown
-    double work_s;             // recorded: duration. train: 0 = until the end of the experiment
-    uint64_t n_steps;          // train: whole steps to do; 0 = no limit
-    double step_s;             // train: > 0 overrides the step level (tests, measured steps)
+    double walltime_s; // requested, shown to policies; it ends nothing. 0: unknown
+    double work_s;     // recorded: duration. train: 0 = until the end of the experiment
+    uint64_t n_steps;  // train: whole steps to do; 0 = no limit
+    double step_s;     // train: > 0 overrides the step level (tests, measured steps)
     const struct sand_transformer *model;
     const struct sand_software *software;
     struct sand_split split;

@@ -259,10 +259,10 @@ static const char *const components[] = {[SAND_COMPONENT_NODE] = "node",
 static const char *const remedies[] = {
     [SAND_REMEDY_RESTART] = "restart", [SAND_REMEDY_REPLACE] = "replace", NULL};
 const char *const spec_laws[] = {[SAND_LAW_CONSTANT] = "constant",
-                                   [SAND_LAW_EXPONENTIAL] = "exponential",
-                                   [SAND_LAW_WEIBULL] = "weibull",
-                                   [SAND_LAW_LOGNORMAL] = "lognormal",
-                                   NULL};
+                                 [SAND_LAW_EXPONENTIAL] = "exponential",
+                                 [SAND_LAW_WEIBULL] = "weibull",
+                                 [SAND_LAW_LOGNORMAL] = "lognormal",
+                                 NULL};
 static const char *const fault_forms[] = {"a rate (rate)", "an observation (count, over, nodes)"};
 
 // The four attributes of a duration and its law.
@@ -273,7 +273,7 @@ static const char *const fault_forms[] = {"a rate (rate)", "an observation (coun
      .doc = what ": mean, for the lognormal law the median."},                                     \
         {.name = text "_law",                                                                      \
          SPEC_MEMBER(SPEC_WORD, struct sand_fault_class, member.kind),                             \
-         .words = spec_laws,                                                                            \
+         .words = spec_laws,                                                                       \
          SPEC_PRESET("constant"),                                                                  \
          .doc = "Its law."},                                                                       \
         {.name = text "_shape",                                                                    \

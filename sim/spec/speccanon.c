@@ -164,8 +164,7 @@ static void write_plugin(struct canon *canon, const struct sand_choice *choice)
 static void write_trace_digests(struct canon *canon, const struct sand_experiment *experiment)
 {
     for (size_t i = 0; i < experiment->n_traces; i++)
-        fprintf(canon->out, "<!-- trace %zu: sha256 %s -->\n", i + 1,
-                experiment->traces[i].digest);
+        fprintf(canon->out, "<!-- trace %zu: sha256 %s -->\n", i + 1, experiment->traces[i].digest);
 }
 
 static void write_all(struct canon *canon)

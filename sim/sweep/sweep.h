@@ -23,7 +23,7 @@ struct sand_sweep_options {
     const char *out_dir; // made if missing; gets results.h5, results.run.json
     uint32_t jobs;       // child processes at a time, >= 1
     uint32_t first_replication, n_replications;
-    int force; // overwrite an existing results.h5
+    int force;                        // overwrite an existing results.h5
     const struct sand_jobset *jobset; // of the experiment, if it has traces or mixes; else NULL
     const char *program_version;
     const struct sand_library *libraries;

@@ -75,9 +75,10 @@ enum sand_rc sand_xml_override(struct sand_xml *xml, xmlNode *node, const char *
 enum sand_rc sand_xml_add(struct sand_xml *xml, xmlNode *parent, const char *name,
                           const char *origin, xmlNode **child);
 
-// Moves every child of `node` but its first element into a document of its own, whose root is a copy
-// of `node` without children; *rest is that root. Places stay as they are. For schema checks of long
-// lists: under an <interleave> libxml2 takes time quadratic in their length, at the root linear.
+// Moves every child of `node` but its first element into a document of its own, whose root is a
+// copy of `node` without children; *rest is that root. Places stay as they are. For schema checks
+// of long lists: under an <interleave> libxml2 takes time quadratic in their length, at the root
+// linear.
 enum sand_rc sand_xml_split(struct sand_xml *xml, xmlNode *node, xmlNode **rest);
 
 // The value of an attribute without a namespace: NULL if absent. Owned by the tree.

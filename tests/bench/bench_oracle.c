@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "small_question.h"
 #include "forkserver.h"
 #include "mem.h"
 #include "oracle.h"
+#include "small_question.h"
 
 enum { ROUNDS = 400 };
 

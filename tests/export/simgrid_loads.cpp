@@ -1,5 +1,5 @@
-// Loads an exported platform in SimGrid as it is shipped and prints the way and the time between hosts:
-// "from to links least-bandwidth latency seconds-for-bytes", all flows of one call at once.
+// Loads an exported platform in SimGrid as it is shipped and prints the way and the time between
+// hosts: "from to links least-bandwidth latency seconds-for-bytes", all flows of one call at once.
 // usage: simgrid_loads PLATFORM.xml BYTES FROM TO [FROM TO...]
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <simgrid/s4u.hpp>
@@ -24,8 +24,8 @@ static void print_ways(const std::vector<pair> &pairs)
         sg4::Host::by_name(p.from)->route_to(sg4::Host::by_name(p.to), links, &latency);
         for (const sg4::Link *link : links)
             least = least > 0 ? std::min(least, link->get_bandwidth()) : link->get_bandwidth();
-        std::printf("way %s %s %zu %.17g %.17g\n", p.from.c_str(), p.to.c_str(), links.size(), least,
-                    latency);
+        std::printf("way %s %s %zu %.17g %.17g\n", p.from.c_str(), p.to.c_str(), links.size(),
+                    least, latency);
     }
 }
 
@@ -33,8 +33,8 @@ static void send_all(const std::vector<pair> &pairs, double bytes)
 {
     std::vector<sg4::CommPtr> comms;
     for (const pair &p : pairs)
-        comms.push_back(sg4::Comm::sendto_async(sg4::Host::by_name(p.from), sg4::Host::by_name(p.to),
-                                                static_cast<uint64_t>(bytes)));
+        comms.push_back(sg4::Comm::sendto_async(
+            sg4::Host::by_name(p.from), sg4::Host::by_name(p.to), static_cast<uint64_t>(bytes)));
     for (const sg4::CommPtr &comm : comms)
         comm->wait();
     std::printf("time %.17g\n", sg4::Engine::get_clock());

@@ -132,10 +132,11 @@ enum sand_rc trace_check_options(enum sand_trace_format format,
         if (options->classes[i].speed == SAND_TRACE_MODEL &&
             (!options->classes[i].model || !options->classes[i].software ||
              options->classes[i].split.tp == 0 || !options->classes[i].placement))
-            return sand_fail(diag, SAND_ERR_INPUT,
-                             "class \"%s\": speed=model needs a model, software, a split and the placement "
-                             "its durations were measured at",
-                             options->classes[i].id);
+            return sand_fail(
+                diag, SAND_ERR_INPUT,
+                "class \"%s\": speed=model needs a model, software, a split and the placement "
+                "its durations were measured at",
+                options->classes[i].id);
     return format == SAND_TRACE_CSV ? check_columns(options, diag) : SAND_OK;
 }
 

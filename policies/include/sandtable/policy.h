@@ -38,13 +38,13 @@ extern "C" {
 /* ---- declared parameters --------------------------------------------------------------------- */
 
 enum sandtable_dim {
-    SANDTABLE_NUMBER,    /* "1.5" */
-    SANDTABLE_COUNT,     /* "16" */
-    SANDTABLE_FRACTION,  /* "0.41" or "41%" */
-    SANDTABLE_TIME_S,    /* "10min", in seconds here */
-    SANDTABLE_BYTES,     /* "80GB" */
+    SANDTABLE_NUMBER,     /* "1.5" */
+    SANDTABLE_COUNT,      /* "16" */
+    SANDTABLE_FRACTION,   /* "0.41" or "41%" */
+    SANDTABLE_TIME_S,     /* "10min", in seconds here */
+    SANDTABLE_BYTES,      /* "80GB" */
     SANDTABLE_RATE_PER_S, /* "4e-3/d", per second here */
-    SANDTABLE_WORD /* one of `words`; its place among them here, counted from 0 */
+    SANDTABLE_WORD        /* one of `words`; its place among them here, counted from 0 */
 };
 
 /* The spec is checked against these before a run starts. `required`: no default. Bounds are

@@ -61,7 +61,7 @@ Test(policy_bind, every_builtin_is_listed_once_and_well_formed)
             cr_assert_str_neq(other.type, policy.type);
         }
     }
-    cr_assert_geq(n, 8u); // those of the first release at least
+    cr_assert_geq(n, 8u);        // those of the first release at least
     cr_assert_null(policy.type); // zeroed past the last
 }
 
