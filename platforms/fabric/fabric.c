@@ -76,7 +76,6 @@ static void set_common(const struct sand_cluster *cluster, struct sand_fabric *f
     f->hash_seed = spec->hash_seed;
     f->hash_polarised = spec->hash_polarised;
     f->n_paths = spec->spreading == SAND_SPREAD_HASH ? spec->queue_pairs : 1;
-    f->goodput = sand_fabric_goodput(spec->loss, spec->loss_window);
 }
 
 static void set_node_classes(const struct sand_cluster *cluster, const struct sand_fabric *f,
@@ -109,12 +108,17 @@ static enum sand_rc number_links(struct sand_fabric *f, const struct sand_cluste
     return SAND_OK;
 }
 
-static void fill_links(struct sand_fabric *f, const struct fabric_class classes[SAND_LINK_CLASSES])
+static void fill_links(struct sand_fabric *f, const struct sand_fabric_spec *spec,
+                       const struct fabric_class classes[SAND_LINK_CLASSES])
 {
+    const double goodput = sand_fabric_goodput(spec->loss, spec->loss_window);
     for (unsigned c = 0; c < SAND_LINK_CLASSES; c++)
         for (uint64_t i = 0; i < classes[c].n; i++)
-            f->links[f->first[c] + i] = (struct sand_fabric_link){
-                .capacity_Bps = classes[c].capacity_Bps, .speed = 1, .link_class = (uint8_t)c};
+            f->links[f->first[c] + i] =
+                (struct sand_fabric_link){.capacity_Bps = classes[c].capacity_Bps,
+                                          .speed = 1,
+                                          .goodput = c <= SAND_LINK_SCALEUP_IN ? 1 : goodput,
+                                          .link_class = (uint8_t)c};
 }
 
 enum sand_rc sand_fabric_build(const struct sand_cluster *cluster, struct sand_fabric **fabric,
@@ -141,9 +145,13 @@ enum sand_rc sand_fabric_build(const struct sand_cluster *cluster, struct sand_f
                          cluster->name, shape.n_links);
     }
     *made = shape;
-    fill_links(made, classes);
-    *fabric = made;
-    return SAND_OK;
+    fill_links(made, &cluster->fabric, classes);
+    enum sand_rc rc = fabric_impair(made, cluster, diag);
+    if (rc == SAND_OK)
+        *fabric = made;
+    else
+        sand_fabric_free(made);
+    return rc;
 }
 
 void sand_fabric_free(struct sand_fabric *fabric)

@@ -18,6 +18,7 @@ enum { SAND_ROUTE_MAX = 64 }; // a fat tree needs 6, a relay over the scale-up d
 struct sand_fabric_link {
     double capacity_Bps; // nominal
     double speed;        // health: 1 = as new, 0.5 = half rate; > 0
+    double goodput;      // what retransmissions leave of a network link; 1 = no loss
     uint32_t lost;       // bundles: how many of its paths are down
     uint8_t link_class;  // enum sand_link_class
     uint8_t is_down;
@@ -50,7 +51,6 @@ struct sand_fabric {
     // Dragonfly: `group_links` cables join any two groups.
     uint32_t groups, routers, endpoints_per_router, global_links, group_links;
     uint32_t size[3], n_dims, block; // torus
-    double goodput;                  // of every network link, after retransmissions; 1 = no loss
     struct sand_fabric_link *links;
     uint32_t n_links;
     // Index of the first link of each class; the order within a class stands in the file of the

@@ -42,6 +42,10 @@ uint32_t fabric_detour_find(const struct sand_fabric *fabric, uint32_t from, uin
                             uint32_t links[SAND_ROUTE_MAX]);
 void fabric_detour_free(struct fabric_detour *detour);
 
+// Applies the cluster's impaired parts to the new fabric. O(links) for each.
+enum sand_rc fabric_impair(struct sand_fabric *fabric, const struct sand_cluster *cluster,
+                           struct sand_diag *diag);
+
 // A node-side link split into owner and port.
 static inline struct sand_fabric_owner fabric_split(enum sand_link_class link_class, uint32_t index,
                                                     uint32_t per_owner)

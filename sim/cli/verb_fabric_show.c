@@ -95,7 +95,8 @@ static void print_flows(const struct sand_fabric *f, const struct sand_fabric_sp
         break;
     }
     if (spec->loss > 0)
-        printf("%-16s %g of the packets: goodput %.4g %%\n", "loss", spec->loss, 100 * f->goodput);
+        printf("%-16s %g of the packets: goodput %.4g %%\n", "loss", spec->loss,
+               100 * sand_fabric_goodput(spec->loss, spec->loss_window));
 }
 
 static enum sand_rc show(const struct sand_cluster *cluster, struct sand_diag *diag)
@@ -117,6 +118,9 @@ static enum sand_rc show(const struct sand_cluster *cluster, struct sand_diag *d
     else
         print_direct(f);
     print_flows(f, &cluster->fabric);
+    for (size_t i = 0; i < cluster->n_impaired; i++)
+        printf("%-16s %s: speed %g, loss %g\n", "impaired", cluster->impaired[i].part,
+               cluster->impaired[i].speed, cluster->impaired[i].loss);
     const double bisection_Bps = sand_fabric_bisection_Bps(f);
     if (bisection_Bps > 0)
         printf("%-16s %s one way, %s a GPU\n", "bisection", rate(bisection_Bps, text),

@@ -64,6 +64,13 @@ struct sand_fabric_spec {
     const struct sand_link_type *link; // switch-to-switch ports
 };
 
+// A part of the fabric that is not as new.
+struct sand_impaired {
+    const char *part; // "spine3", or a link: "leaf3-spine1 up"
+    double speed;     // of its rate; 0: down
+    double loss;      // packets lost on it, 0..1
+};
+
 // Parallel storage: servers with a network rate, reached over a separate storage network.
 struct sand_storage_spec {
     const char *id;
@@ -78,6 +85,8 @@ struct sand_cluster {
     uint32_t n_nodes;
     uint32_t nodes_per_rack, racks_per_row, rows_per_hall; // place: node -> rack -> row -> hall
     struct sand_fabric_spec fabric;
+    const struct sand_impaired *impaired;
+    size_t n_impaired;
     struct sand_storage_spec storage;
     double pue;                           // facility power / IT power, 1 if not given
     const struct sand_price_list *prices; // for lists of parts; NULL: none

@@ -183,6 +183,10 @@ static const struct spec_child cluster_children[] = {
     FABRIC(rail_only, 3),
     FABRIC(dragonfly, 4),
     FABRIC(torus, 5),
+    {.element = &spec_impaired,
+     .place = SPEC_ARRAY,
+     .offset = offsetof(struct sand_cluster, impaired),
+     .count_offset = offsetof(struct sand_cluster, n_impaired)},
     {.element = &spec_cluster_storage, .offset = offsetof(struct sand_cluster, storage), .max = 1},
 };
 

@@ -318,3 +318,31 @@ const struct spec_element spec_torus = {
     ELEMENT(torus),
     .doc = "Every node port is a place of a torus (x fastest) with two links per dimension; "
            "routes go dimension after dimension, the short way round."};
+
+// ---- what is broken ----
+
+static const struct spec_field impaired_fields[] = {
+    {.name = "part",
+     SPEC_MEMBER(SPEC_TEXT, struct sand_impaired, part),
+     .doc =
+         "A switch (leaf3, spine3, core3, router3: numbered plane after plane), or one direction "
+         "of a link as messages name it (node3 nic1 up, leaf3 up, leaf3-spine1 up), which "
+         "stands for both."},
+    {.name = "speed",
+     SPEC_QUANTITY(SAND_DIM_FRACTION, struct sand_impaired, speed),
+     SPEC_PRESET("0"),
+     .doc = "Share of the link's rate that is left (degraded lanes); 0: down."},
+    {.name = "loss",
+     SPEC_QUANTITY(SAND_DIM_FRACTION, struct sand_impaired, loss),
+     SPEC_PRESET("0"),
+     .doc = "Packets lost on the link, beside the fabric's own loss; needs the fabric's "
+            "loss_window."},
+};
+
+const struct spec_element spec_impaired = {
+    .name = "impaired",
+    .key = "impaired",
+    FIELDS(impaired_fields),
+    .size = sizeof(struct sand_impaired),
+    .doc = "A switch or link that is down, slow or lossy for the whole experiment. Routes avoid "
+           "what is down."};

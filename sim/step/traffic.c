@@ -308,8 +308,7 @@ static double usable_Bps(const struct sand_step_question *q, const struct sand_f
         link->link_class <= SAND_LINK_SCALEUP_IN ? type->scaleup_link
         : link->link_class <= SAND_LINK_NIC_DOWN ? type->nic
                                                  : q->cluster->fabric.link;
-    const double goodput = link->link_class <= SAND_LINK_SCALEUP_IN ? 1 : q->fabric->goodput;
-    return link->capacity_Bps * link->speed * kind->usable * goodput;
+    return link->capacity_Bps * link->speed * kind->usable * link->goodput;
 }
 
 // Numbers the links that hops cross, in the fabric's order, and renumbers the hops.

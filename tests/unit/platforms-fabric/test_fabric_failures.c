@@ -2,6 +2,7 @@
 // and what has no route really is cut off.
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <stdio.h>
+#include <string.h>
 
 #include "fabric_walk.h"
 #include "mem.h"
@@ -204,4 +205,71 @@ Test(fabric_failures, goodput_of_go_back_n)
         {0, 1}, {1e-5, 0.9988}, {1e-4, 0.988}, {1e-3, 0.891}, {1e-2, 0.448}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         cr_expect_float_eq(sand_fabric_goodput(rows[i][0], 50e9 * 10e-6 / 4096), rows[i][1], 5e-4);
+}
+
+static enum sand_rc build_impaired(struct fixture *f, const struct sand_impaired *impaired,
+                                   size_t n, struct sand_fabric **fabric, struct sand_diag *diag)
+{
+    fixture_set(f);
+    f->cluster.n_nodes = 64;
+    f->cluster.fabric.spreading = SAND_SPREAD_STATIC;
+    f->cluster.fabric.loss = 1e-5;
+    f->cluster.fabric.loss_window = 122;
+    f->cluster.impaired = impaired;
+    f->cluster.n_impaired = n;
+    return sand_fabric_build(&f->cluster, fabric, diag);
+}
+
+// Parts by name: a switch is down, links are down, slow or lossy both ways.
+Test(fabric_failures, impaired_parts_by_name)
+{
+    static const struct sand_impaired parts[] = {{"spine1", 0, 0},
+                                                 {"leaf0-spine0 up", 0.5, 0},
+                                                 {"node3 nic1 down", 1, 1e-4},
+                                                 {"leaf2-spine3 down", 0, 0}};
+    struct fixture f;
+    struct sand_fabric *fabric = NULL;
+    cr_assert_eq(build_impaired(&f, parts, 4, &fabric, NULL), SAND_OK);
+    const struct sand_fabric_link *links = fabric->links;
+    const uint32_t up = fabric->first[SAND_LINK_LEAF_UP], down = fabric->first[SAND_LINK_LEAF_DOWN];
+    const uint32_t spines = fabric->spines_per_pod;
+    for (uint32_t leaf = 0; leaf < fabric->n_leaves; leaf++)
+        for (uint32_t s = 0; s < spines; s++) {
+            const int expected = s == 1 || (leaf == 2 && s == 3);
+            cr_assert_eq(links[up + leaf * spines + s].is_down, expected);
+            cr_assert_eq(links[down + leaf * spines + s].is_down, expected);
+        }
+    cr_expect_eq(links[up].speed, 0.5);
+    cr_expect_eq(links[down].speed, 0.5);
+    const double lossy = 1 - (1 - 1e-5) * (1 - 1e-4);
+    cr_expect_float_eq(links[fabric->first[SAND_LINK_NIC_UP] + 25].goodput,
+                       (1 - lossy) / (1 - lossy + 122 * lossy), 1e-12);
+    cr_expect_float_eq(links[up + 2].goodput, sand_fabric_goodput(1e-5, 122), 1e-12);
+    sand_fabric_free(fabric);
+}
+
+Test(fabric_failures, impaired_parts_that_are_wrong)
+{
+    static const struct {
+        struct sand_impaired part;
+        const char *said;
+    } rows[] = {
+        {{"spine99", 0, 0}, "no switch 99 in tier 1"},
+        {{"spine1", 0.5, 0}, "can only be down"},
+        {{"leaf0-spin0 up", 0, 0}, "has no part \"leaf0-spin0 up\""},
+        {{"router0", 0, 0}, "has no part \"router0\""},
+        {{"node3 nic1 up", 0, 1e-4}, "is down and lossy"},
+        {{"node3 nic1 up", 2, 0}, "speed 2 is 0 to 1"},
+        {{"node3 gpu1 out", 0, 0}, "takes its node out of service"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct fixture f;
+        struct sand_fabric *fabric = NULL;
+        struct sand_diag diag = {0};
+        cr_expect_eq(build_impaired(&f, &rows[i].part, 1, &fabric, &diag), SAND_ERR_INPUT);
+        cr_assert(diag.n_messages == 1 && strstr(diag.messages[0].text, rows[i].said), "%s: %s",
+                  rows[i].said, diag.n_messages ? diag.messages[0].text : "nothing");
+        cr_expect_null(fabric);
+        sand_diag_clear(&diag);
+    }
 }
