@@ -93,7 +93,8 @@ def complete(*words):
 
 def check_completion():
     check(complete("") == sorted(commands()), f"completion: {complete('')}")
-    check(complete("ex") == ["explain"], "completion of ex")
+    check(complete("expl") == ["explain"], "completion of expl")
+    check(complete("ex") == ["explain", "export"], "completion of ex")
     check(complete("run", "x.xml", "--rep") == ["--replications="], "completion of --rep")
     for command in commands():
         offered = sorted({word.rstrip("=") for word in complete(command, "--")})
