@@ -71,8 +71,9 @@ static void print_use(FILE *out, enum sand_style style, const struct sand_overvi
     fputs("  ", out);
     sand_text_pad(out, "utilisation", SAND_TEXT_LABEL + 6);
     sand_text_pad_left(out, sand_text_percent(overview->use.mean).s, FIGURE_WIDTH);
-    sand_summary_spread(out, style, overview->use.ci95,
-                        sand_text_fixed(100.0 * overview->use.ci95, 2).s, 11);
+    if (overview->use.n >= 2)
+        sand_summary_spread(out, style, overview->use.ci95,
+                            sand_text_fixed(100.0 * overview->use.ci95, 2).s, 11);
     fprintf(out, "\n      GPU time held by jobs / (%s GPUs x %s from first submit to last end)\n",
             sand_text_whole(overview->capacity_gpus).s,
             sand_text_quantity(overview->window_s, SAND_DIM_TIME).s);
