@@ -284,34 +284,131 @@ static size_t ports_in_use(const struct ib_fabric *f, uint32_t owner)
     return n;
 }
 
-// Nodes, and how many NIC ports most of them have.
+struct hosts {
+    struct import_index adapters; // by the name of their node
+    uint32_t *nics, *first_on;    // ports in use of each node; node + 1 that a switch saw first
+    size_t n;
+};
+
+// The switches that the ports of nodes lead to: every one of a node's a different one, and nodes
+// that share one share all: then leaf j of a unit of nodes is rail j.
+static int node_is_railed(const struct ib_fabric *f, struct hosts *h, size_t begin, size_t end,
+                          uint32_t node)
+{
+    uint32_t seen = 0;
+    for (size_t i = begin; i < end; i++) {
+        uint32_t adapter = (uint32_t)h->adapters.entries[i].value;
+        for (uint32_t number = 1; number <= f->machines[adapter].n_ports; number++) {
+            const struct ib_port *p = find_port(f, adapter, number);
+            size_t leaf = p ? import_index_find(&f->guids, p->peer) : SIZE_MAX;
+            if (leaf == SIZE_MAX)
+                continue;
+            if (h->first_on[leaf] == 0)
+                h->first_on[leaf] = node + 1;
+            if (seen == 0)
+                seen = h->first_on[leaf];
+            // Seen twice by this node, or first by another unit's: no rail.
+            if (h->first_on[leaf] != seen)
+                return 0;
+        }
+    }
+    return 1;
+}
+
+static int leaves_are_distinct(const struct ib_fabric *f, const struct hosts *h, size_t begin,
+                               size_t end)
+{
+    enum { MOST = 64 };
+    const char *leaves[MOST];
+    size_t n = 0;
+    for (size_t i = begin; i < end; i++) {
+        uint32_t adapter = (uint32_t)h->adapters.entries[i].value;
+        for (uint32_t number = 1; number <= f->machines[adapter].n_ports; number++) {
+            const struct ib_port *p = find_port(f, adapter, number);
+            for (size_t k = 0; p && k < n; k++)
+                if (strcmp(leaves[k], p->peer) == 0)
+                    return 0;
+            if (p && n == MOST)
+                return 0;
+            if (p)
+                leaves[n++] = p->peer;
+        }
+    }
+    return n > 1;
+}
+
+// Whether all nodes are on rails; says so if their NICs are apart in another way.
+static int are_railed(struct import_job *job, const struct ib_fabric *f, struct hosts *h)
+{
+    size_t n_apart = 0, n_railed = 0, node = 0;
+    for (size_t i = 0, end; i < h->adapters.n; i = end, node++) {
+        for (end = i + 1; end < h->adapters.n &&
+                          strcmp(h->adapters.entries[i].name, h->adapters.entries[end].name) == 0;)
+            end++;
+        if (!leaves_are_distinct(f, h, i, end))
+            continue;
+        n_apart++;
+        n_railed += node_is_railed(f, h, i, end, (uint32_t)node) ? 1 : 0;
+    }
+    if (n_railed == h->n)
+        return 1;
+    if (n_apart > 0)
+        import_deviate(job, 0,
+                       "%zu of %zu nodes have their NICs on different leaves, but not as rails of "
+                       "units; a fat tree is written, whose leaves take whole nodes",
+                       n_apart, h->n);
+    return 0;
+}
+
+static int index_hosts(struct import_job *job, const struct ib_fabric *f, struct hosts *h)
+{
+    h->nics = sand_arena_alloc(&job->arena, f->n, sizeof *h->nics);
+    h->first_on = sand_arena_alloc(&job->arena, f->n, sizeof *h->first_on);
+    if (h->nics == NULL || h->first_on == NULL)
+        return import_no_memory(job);
+    for (size_t i = 0; i < f->n; i++)
+        if (is_host(&f->machines[i]) &&
+            !import_index_add(job, &h->adapters, host_of(job, &f->machines[i]), i))
+            return 0;
+    import_index_sort(&h->adapters);
+    for (size_t i = 0; i < h->adapters.n; i++) {
+        if (i == 0 || strcmp(h->adapters.entries[i].name, h->adapters.entries[i - 1].name) != 0)
+            h->n++;
+        h->nics[h->n - 1] += (uint32_t)ports_in_use(f, (uint32_t)h->adapters.entries[i].value);
+    }
+    return 1;
+}
+
+// Nodes, how many NIC ports most of them have, and whether those are rails.
+static int measure_hosts(struct import_job *job, const struct ib_fabric *f, struct hosts *h,
+                         struct import_tree *t)
+{
+    if (!index_hosts(job, f, h))
+        return 0;
+    if (h->n == 0)
+        return import_refuse(job, 0, "holds no channel adapter of a host; there is no node in it");
+    int railed = are_railed(job, f, h);
+    t->n_nodes = (uint32_t)h->n;
+    uint32_t *sorted = sand_arena_alloc(&job->arena, h->n, sizeof *sorted);
+    if (sorted == NULL)
+        return import_no_memory(job);
+    memcpy(sorted, h->nics, h->n * sizeof *sorted);
+    t->nics_per_node = import_mode(sorted, h->n);
+    t->n_rails = railed ? t->nics_per_node : 0;
+    if (t->nics_per_node == 0)
+        return import_refuse(job, 0, "no host has a port in use");
+    for (size_t i = 0; i < h->n; i++)
+        if (h->nics[i] != t->nics_per_node)
+            import_deviate(job, 0, "a node has %" PRIu32 " NIC ports, most have %" PRIu32,
+                           h->nics[i], t->nics_per_node);
+    return 1;
+}
+
 static int count_nodes(struct import_job *job, const struct ib_fabric *f, struct import_tree *t)
 {
-    struct import_index hosts = {0};
-    uint32_t *nics = sand_arena_alloc(&job->arena, f->n, sizeof *nics);
-    int done = nics != NULL ? 1 : import_no_memory(job);
-    for (size_t i = 0; i < f->n && done; i++)
-        if (is_host(&f->machines[i]))
-            done = import_index_add(job, &hosts, host_of(job, &f->machines[i]), i);
-    import_index_sort(&hosts);
-    size_t n = 0;
-    for (size_t i = 0; i < hosts.n && done; i++) {
-        if (i == 0 || strcmp(hosts.entries[i].name, hosts.entries[i - 1].name) != 0)
-            n++;
-        nics[n - 1] += (uint32_t)ports_in_use(f, (uint32_t)hosts.entries[i].value);
-    }
-    t->n_nodes = (uint32_t)n;
-    if (done && n == 0)
-        done = import_refuse(job, 0, "holds no channel adapter of a host; there is no node in it");
-    if (done)
-        t->nics_per_node = import_mode(nics, n);
-    if (done && t->nics_per_node == 0)
-        done = import_refuse(job, 0, "no host has a port in use");
-    for (size_t i = 0; i < n && done; i++)
-        if (nics[i] != t->nics_per_node)
-            import_deviate(job, 0, "a node has %" PRIu32 " NIC ports, most have %" PRIu32, nics[i],
-                           t->nics_per_node);
-    import_index_free(&hosts);
+    struct hosts hosts = {0};
+    int done = measure_hosts(job, f, &hosts, t);
+    import_index_free(&hosts.adapters);
     return done;
 }
 
@@ -405,9 +502,8 @@ static int build(struct import_job *job, struct ib_fabric *f)
         return 0;
     import_comment(job, "Read: %zu switches, %" PRIu32 " nodes of %" PRIu32 " NIC ports",
                    graph.n_switches, tree.n_nodes, tree.nics_per_node);
-    import_assume(job,
-                  "nodes fill the leaves in order; ibnetdiscover shows which NIC is where, the "
-                  "fat tree here does not keep it");
+    import_assume(job, "nodes fill the leaves in order; ibnetdiscover shows which NIC is where, "
+                       "the description here does not keep it");
     return import_tree_write(job, &tree, &node);
 }
 

@@ -69,20 +69,26 @@ static const char *rate(double Bps, char buffer[48])
     return sand_quantity_format(Bps, SAND_DIM_BANDWIDTH, 6, buffer, 48);
 }
 
-// The one leaf or pod that is not full, SIZE_MAX if there is none or more: the regular fabric has
-// such a one too, at its end.
-static size_t lone_leaf(const struct import_tree *t, uint32_t usual)
+// Leaves that are not full in the regular fabric, too: one at its end, or one per rail. Returns
+// their number of NICs; 0 if those that differ are others. *pod is theirs.
+static uint32_t short_leaves(const struct import_tree *t, uint32_t usual, size_t *pod)
 {
-    size_t found = SIZE_MAX, n = 0;
+    uint32_t less = 0, allowed = t->n_rails > 1 ? t->n_rails : 1, n = 0;
     for (size_t i = 0; i < t->n_leaves; i++) {
-        if (t->leaves[i].n_endpoints == usual)
+        const struct import_leaf *leaf = &t->leaves[i];
+        if (leaf->n_endpoints == usual)
             continue;
-        n += t->leaves[i].n_endpoints < usual ? 1 : 2;
-        found = i;
+        if (n++ == 0) {
+            less = leaf->n_endpoints;
+            *pod = leaf->pod;
+        }
+        if (leaf->n_endpoints > usual || leaf->n_endpoints != less || leaf->pod != *pod)
+            return 0;
     }
-    return n == 1 ? found : SIZE_MAX;
+    return n == allowed ? less : 0;
 }
 
+// The one pod that is not full, SIZE_MAX if there is none or more.
 static size_t lone_pod(const struct import_tree *t, const uint32_t *leaves, uint32_t usual)
 {
     size_t found = SIZE_MAX, n = 0;
@@ -99,12 +105,13 @@ static void compare_leaves(struct import_job *job, const struct import_tree *t,
                            const struct regular *r, size_t short_pod)
 {
     char is[48], usual[48];
-    size_t short_leaf = lone_leaf(t, r->per_leaf);
-    if (short_leaf != SIZE_MAX && short_pod != SIZE_MAX && t->leaves[short_leaf].pod != short_pod)
-        short_leaf = SIZE_MAX; // only one of the two can be at the end
+    size_t pod = 0;
+    uint32_t less = short_leaves(t, r->per_leaf, &pod);
+    if (short_pod != SIZE_MAX && pod != short_pod)
+        less = 0; // only one of the two can be at the end
     for (size_t i = 0; i < t->n_leaves; i++) {
         const struct import_leaf *leaf = &t->leaves[i];
-        if (leaf->n_endpoints != r->per_leaf && i != short_leaf)
+        if (leaf->n_endpoints != r->per_leaf && leaf->n_endpoints != less)
             import_deviate(job, leaf->line,
                            "leaf \"%s\" has %" PRIu32 " NICs, the regular leaf %" PRIu32,
                            leaf->name, leaf->n_endpoints, r->per_leaf);
@@ -155,7 +162,9 @@ static void compare_totals(struct import_job *job, const struct import_tree *t,
                        "the leaves have %" PRIu64 " NICs, %" PRIu32 " nodes of %" PRIu32
                        " NICs %" PRIu64,
                        real, t->n_nodes, t->nics_per_node, endpoints);
-    uint64_t leaves = (endpoints + r->per_leaf - 1) / r->per_leaf;
+    uint64_t leaves = t->n_rails > 1
+                          ? ((uint64_t)t->n_nodes + r->per_leaf - 1) / r->per_leaf * t->n_rails
+                          : (endpoints + r->per_leaf - 1) / r->per_leaf;
     if (leaves != t->n_leaves)
         import_deviate(job, 0, "there are %zu leaves, in the regular fabric %" PRIu64, t->n_leaves,
                        leaves);
@@ -198,6 +207,27 @@ static void write_counts(struct import_xml *xml, const struct import_tree *t,
         import_xml_attribute(xml, "cores", "%" PRIu32, t->n_cores);
 }
 
+// The element with its sizes: whole nodes per leaf, or nodes per unit of rails.
+static void write_sizes(struct import_xml *xml, const struct import_tree *t,
+                        const struct regular *r)
+{
+    int railed = t->n_rails > 1;
+    double down = r->per_leaf * r->nic_Bps;
+    fprintf(xml->out, railed ? "    <rail_optimised" : "    <fat_tree");
+    import_xml_attribute(xml, "tiers", "%" PRIu32, t->n_tiers);
+    import_xml_attribute(xml, railed ? "nodes_per_unit" : "endpoints_per_leaf", "%" PRIu32,
+                         r->per_leaf);
+    write_ratio(xml, "leaf_oversubscription",
+                ratio_of(t->leaf_oversubscription, down, r->leaf_up_Bps));
+    if (t->n_tiers < 3)
+        return;
+    import_xml_attribute(xml, railed ? "units_per_pod" : "leaves_per_pod", "%" PRIu32,
+                         railed ? (r->leaves_per_pod + t->n_rails - 1) / t->n_rails
+                                : r->leaves_per_pod);
+    write_ratio(xml, "pod_oversubscription",
+                ratio_of(t->pod_oversubscription, down * r->leaves_per_pod, r->pod_up_Bps));
+}
+
 static void write_fabric(struct import_job *job, struct import_xml *xml,
                          const struct import_tree *t, const struct import_node *node,
                          const struct regular *r)
@@ -205,17 +235,7 @@ static void write_fabric(struct import_job *job, struct import_xml *xml,
     double port_Bps = t->port_Bps > 0 ? t->port_Bps : r->nic_Bps;
     const char *link = t->link ? sand_arena_printf(&job->arena, "sandtable:link/%s", t->link)
                                : import_link_of_rate(job, port_Bps, node->nic);
-    fprintf(xml->out, "    <fat_tree");
-    import_xml_attribute(xml, "tiers", "%" PRIu32, t->n_tiers);
-    import_xml_attribute(xml, "endpoints_per_leaf", "%" PRIu32, r->per_leaf);
-    write_ratio(xml, "leaf_oversubscription",
-                ratio_of(t->leaf_oversubscription, r->per_leaf * r->nic_Bps, r->leaf_up_Bps));
-    if (t->n_tiers == 3) {
-        import_xml_attribute(xml, "leaves_per_pod", "%" PRIu32, r->leaves_per_pod);
-        write_ratio(xml, "pod_oversubscription",
-                    ratio_of(t->pod_oversubscription,
-                             (double)r->per_leaf * r->leaves_per_pod * r->nic_Bps, r->pod_up_Bps));
-    }
+    write_sizes(xml, t, r);
     fprintf(xml->out, "\n             ");
     write_counts(xml, t, r, port_Bps);
     if (t->spreading != NULL)
@@ -268,7 +288,7 @@ static int find_regular(struct import_job *job, const struct import_tree *t,
 static void scale_to_node(struct regular *r, const struct import_tree *t,
                           const struct import_node *node)
 {
-    if (t->nics_per_node == node->n_nics)
+    if (t->nics_per_node == node->n_nics || t->n_rails > 1) // a rail's leaf has one NIC per node
         return;
     uint32_t before = r->per_leaf;
     double factor = (double)node->n_nics / t->nics_per_node;

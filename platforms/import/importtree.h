@@ -27,6 +27,7 @@ struct import_tree {
     uint32_t n_tiers; // 2, 3
     uint32_t n_cores; // 0: unknown
     uint32_t n_nodes, nics_per_node;
+    uint32_t n_rails;      // NICs of a node, each on a leaf of its own; 0: leaves take whole nodes
     double nic_Bps;        // 0: that of the node type
     double port_Bps;       // of switch-to-switch ports; 0: unknown
     const char *spreading; // NULL: even

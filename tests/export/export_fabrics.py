@@ -128,6 +128,7 @@ GOOD = [
     ("slurm-topology", "topology.conf", 0, 2), ("slurm-topology", "topology-blocks.conf", 0, 0),
     ("slurm-topology", "topology-irregular.conf", 3, 0), ("slurm-nodes", "nodes.txt", 1, 1),
     ("slurm-nodes", "sinfo.txt", 0, 2), ("ibnetdiscover", "ibnetdiscover.txt", 0, 0),
+    ("ibnetdiscover", "ibnetdiscover-rails.txt", 0, 0),
     ("ibnetdiscover", "ibnetdiscover-irregular.txt", 3, 1), ("nvidia-smi-topo", "smi-topo.txt", 0, 0),
     ("nccl-topo", "nccl-topo.xml", 0, 2), ("graphml", "foreign.graphml", 1, 1),
 ]
@@ -161,6 +162,7 @@ def imports(folder):
         check(f": {unknown} lines" in done.stderr, said)
         if done.returncode != 0:
             continue
+        check(("<rail_optimised" in out.read_text()) == ("rails" in name), f"{name}: rails")
         if form in ("nccl-topo", "nvidia-smi-topo"):
             node = f'<definitions><xi:include href="{out.name}"/></definitions>'
             cluster = CLUSTER.format(nodes=8, tree=TWO).replace("sandtable:node/dgx-h100", "imported")

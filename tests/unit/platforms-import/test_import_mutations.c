@@ -23,6 +23,7 @@ static const struct source sources[] = {
     {SAND_IMPORT_IBNETDISCOVER, "ibnetdiscover.txt", 7200},
     {SAND_IMPORT_NVIDIA_SMI_TOPO, "smi-topo.txt", 15000},
     {SAND_IMPORT_NCCL_TOPO, "nccl-topo.xml", 9000},
+    {SAND_IMPORT_IBNETDISCOVER, "ibnetdiscover-rails.txt", 4000},
     {SAND_IMPORT_GRAPHML, "foreign.graphml", 15000},
 };
 enum { N_SOURCES = sizeof sources / sizeof *sources };
@@ -151,7 +152,8 @@ MUTATE(sinfo, 2)
 MUTATE(ibnetdiscover, 3)
 MUTATE(nvidia_smi_topo, 4)
 MUTATE(nccl_topo, 5)
-MUTATE(graphml, 6)
+MUTATE(ibnetdiscover_rails, 6)
+MUTATE(graphml, 7)
 
 // Without memory at any allocation of ours: reported as such, or done without it, never a leak (the
 // sanitizers watch) or a half answer.
