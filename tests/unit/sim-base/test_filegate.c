@@ -159,3 +159,24 @@ Test(hash, fips_180_4_examples)
     cr_assert_eq(out[0], 0x24);
     cr_assert_eq(out[31], 0xc1);
 }
+
+// FIPS 180-2, appendix B.1: "abc"; and a file longer than one piece against the block function.
+Test(filegate, digest_of_a_file, .init = make_dir, .fini = remove_dir)
+{
+    enum { LONG = 200001 };
+    char hex[65], expected[65];
+    cr_assert_eq(sand_file_write(path, "abc", 3, NULL), SAND_OK);
+    cr_assert_eq(sand_file_digest(path, hex, NULL), SAND_OK);
+    cr_expect_str_eq(hex, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    char *text = sand_calloc(LONG, 1);
+    for (size_t i = 0; i < LONG; i++)
+        text[i] = (char)(i % 251);
+    cr_assert_eq(sand_file_write(path, text, LONG, NULL), SAND_OK);
+    cr_assert_eq(sand_file_digest(path, hex, NULL), SAND_OK);
+    sand_sha256_hex(text, LONG, expected);
+    cr_expect_str_eq(hex, expected);
+    sand_free(text);
+    unlink(path);
+    cr_expect_eq(sand_file_digest(path, hex, NULL), SAND_ERR_IO, "it is gone");
+    cr_expect_eq(sand_file_digest(dir, hex, NULL), SAND_ERR_IO, "a directory is no file");
+}
