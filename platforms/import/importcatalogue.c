@@ -126,15 +126,18 @@ int import_node_choose(struct import_job *job, const char *suggested, const char
 }
 
 // What each generation is called by nvidia-smi and Slurm, its compute capability (CUDA C++
-// Programming Guide 12.8, table of compute capabilities), and a node type of the catalogue with it.
+// Programming Guide 12.9, table of compute capabilities; 0: never asked by it), and a node type of
+// the catalogue with it. The first that matches counts: "gb200" contains "b200".
 static const struct {
     const char *word;
     uint32_t sm;
     const char *node;
-} generations[] = {{"a100", 80, "dgx-a100"},
-                   {"h100", 90, "dgx-h100"},
-                   {"h200", 90, "dgx-h200"},
-                   {"b200", 100, "dgx-b200"}};
+} generations[] = {
+    {"gb200", 0, "gb200-nvl72"},   {"h100", 90, "dgx-h100"},      {"h200", 90, "dgx-h200"},
+    {"h800", 90, "h800-8x400"},    {"h20", 90, "h20-8x400"},      {"a100", 80, "dgx-a100"},
+    {"l40s", 89, "l40s-8"},        {"b200", 100, "dgx-b200"},     {"b300", 103, "dgx-b300"},
+    {"mi250x", 0, "mi250x-4x200"}, {"mi300x", 0, "mi300x-8x400"}, {"mi325x", 0, "mi325x-8x400"},
+    {"mi355x", 0, "mi355x-8x400"}, {"v100", 70, "dgx2-v100"}};
 
 const char *import_node_of_gpu(const char *gpu_name)
 {

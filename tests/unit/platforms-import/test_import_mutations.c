@@ -193,3 +193,39 @@ Test(import_mutations, empty_and_foreign)
         }
     }
 }
+
+// Every GPU that Slurm may name leads to a node type that the catalogue has, with its number of
+// GPUs.
+Test(import_mutations, gpu_names)
+{
+    static const struct {
+        const char *gres, *node;
+    } rows[] = {{"gpu:a100:8", "dgx-a100"},
+                {"gpu:nvidia_h100:8", "dgx-h100"},
+                {"gpu:H200:8", "dgx-h200"},
+                {"gpu:h20:8", "h20-8x400"},
+                {"gpu:h800:8", "h800-8x400"},
+                {"gpu:b200:8", "dgx-b200"},
+                {"gpu:b300:8", "dgx-b300"},
+                {"gpu:gb200:4", "gb200-nvl72"},
+                {"gpu:l40s:8", "l40s-8"},
+                {"gpu:mi250x:4", "mi250x-4x200"},
+                {"gpu:mi300x:8", "mi300x-8x400"},
+                {"gpu:mi325x:8", "mi325x-8x400"},
+                {"gpu:mi355x:8", "mi355x-8x400"},
+                {"gpu:v100:16", "dgx2-v100"},
+                {"gpu:8", "dgx-h100"}};
+    struct source source = {SAND_IMPORT_SLURM_NODES, "names", 0};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char text[128], part[128];
+        struct sand_import_result result;
+        snprintf(text, sizeof text, "NodeName=n[0-3] Gres=%s State=IDLE\n", rows[i].gres);
+        snprintf(part, sizeof part, "node=\"sandtable:node/%s\"", rows[i].node);
+        enum sand_rc rc = try_import(&source, text, strlen(text), NULL, &result);
+        cr_expect(rc == SAND_OK && strstr(result.xml, part) != NULL, "%s: %s", rows[i].gres,
+                  rc == SAND_OK ? result.xml : "refused");
+        cr_expect(rc != SAND_OK || strstr(result.xml, "Differs") == NULL, "%s: %s", rows[i].gres,
+                  result.xml);
+        sand_free(result.xml);
+    }
+}
