@@ -31,10 +31,13 @@ int sand_jobset_train(const struct sand_experiment *experiment,
                       const struct sand_split *split, struct sand_job_spec *job)
 {
     const uint32_t gpus = job->n_nodes * experiment->cluster.node_type->n_gpus;
-    const uint32_t replica = split->tp * split->pp * (split->cp > 0 ? split->cp : 1);
+    const double replica =
+        (double)split->tp * (double)split->pp * (double)(split->cp > 0 ? split->cp : 1);
     struct sand_split laid = *split;
-    laid.dp = gpus / replica;
-    if (laid.dp == 0 || sand_split_check(model, &laid, gpus, NULL) != SAND_OK)
+    if (!(replica >= 1) || replica > (double)gpus)
+        return 0;
+    laid.dp = gpus / (uint32_t)replica;
+    if (sand_split_check(model, &laid, gpus, NULL) != SAND_OK)
         return 0;
     job->kind = SAND_JOB_TRAIN;
     job->model = model;
@@ -77,6 +80,14 @@ static enum sand_rc check_mixes(const struct sand_experiment *experiment, struct
 static enum sand_rc fill(struct sand_jobset *set, struct sand_diag *diag)
 {
     const struct sand_experiment *experiment = set->experiment;
+    if (experiment->n_traces + experiment->n_mixes == 0)
+        return SAND_OK;
+    if (experiment->hot_spares >= experiment->cluster.n_nodes)
+        return sand_fail(diag, SAND_ERR_INPUT,
+                         "cluster \"%s\": all %u nodes are hot spares (hot_spares=\"%u\"), which "
+                         "leaves none for jobs",
+                         experiment->cluster.name, experiment->cluster.n_nodes,
+                         experiment->hot_spares);
     SAND_TRY(check_mixes(experiment, diag));
     if (experiment->n_traces == 0)
         return SAND_OK;

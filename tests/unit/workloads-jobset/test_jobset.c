@@ -123,6 +123,18 @@ Test(jobset, a_mix_cannot_be_used_twice)
     sand_diag_clear(&diag);
 }
 
+Test(jobset, spares_alone_are_no_machine)
+{
+    struct sand_experiment experiment = experiment_of(1);
+    struct sand_jobset *set = NULL;
+    struct sand_diag diag = {0};
+    experiment.hot_spares = 4;
+    experiment.cluster.name = "c";
+    cr_expect_eq(sand_jobset_open(&experiment, &set, &diag), SAND_ERR_INPUT);
+    cr_expect(strstr(diag.messages[0].text, "hot spares"), "%s", diag.messages[0].text);
+    sand_diag_clear(&diag);
+}
+
 // ---- traces -------------------------------------------------------------------------------------
 
 static const struct sand_transformer model = {.id = "t",
@@ -209,7 +221,8 @@ Test(jobset, a_class_with_a_model_trains_or_says_why_not)
     cr_expect_eq(drawn.experiment.jobs[1].split.dp, drawn.experiment.jobs[1].n_nodes * 4);
     sand_drawn_clear(&drawn);
     sand_jobset_close(set);
-    class.split.tp = 16; // more than a node has
+    class.split.tp = 65536; // more than a node has, and with pp more than 32 bits hold
+    class.split.pp = 65536;
     cr_assert_eq(sand_jobset_open(&experiment, &set, NULL), SAND_OK);
     cr_assert_eq(sand_jobset_draw(set, 0, &drawn, NULL), SAND_OK);
     cr_expect_eq(drawn.experiment.jobs[1].kind, SAND_JOB_RECORDED);
