@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "train.h"
+
 // ---- verdicts -----------------------------------------------------------------------------------
 
 // The gravest class stays, with its first reason.
@@ -120,6 +122,16 @@ static int find_word(const char *text, const struct word *words, size_t n, int o
 #define WORD(text, words, otherwise)                                                               \
     find_word(text, words, sizeof(words) / sizeof(words)[0], otherwise)
 
+// Buckets of one GPU's parameters.
+static uint32_t buckets_of(const struct sand_step_case *c)
+{
+    const struct sand_split *s = &c->job.split;
+    const double params = sand_model_params(&c->model) / ((double)s->tp * s->pp);
+    const double replicas = c->stack->bucket_per_replica * s->dp * s->cp;
+    const double bucket = c->stack->bucket_params > replicas ? c->stack->bucket_params : replicas;
+    return bucket > 0 && params > bucket ? (uint32_t)(params / bucket) : 1;
+}
+
 static void read_sharding(struct sand_step_case *c)
 {
     enum { NOTHING, STATE, GRADIENTS, PARAMETERS, BLANK };
@@ -140,7 +152,7 @@ static void read_sharding(struct sand_step_case *c)
                                        : SAND_SHARD_OPTIMIZER;
     s->overlap_grad_reduce = s->overlap_param_gather = c->stack->overlap;
     s->grad_B = c->stack->grad_B;
-    s->buckets = or_else(c->stack->buckets, 1) * s->virtual_stages;
+    s->buckets = buckets_of(c);
 }
 
 static void read_recompute(struct sand_step_case *c)
@@ -195,6 +207,8 @@ static void read_split(struct sand_step_case *c)
 {
     struct sand_split *s = &c->job.split;
     read_sizes(c);
+    if (c->class == SAND_STEP_SKIPPED)
+        return;
     s->order = c->stack->order;
     s->attention = c->stack->attention;
     s->sequence_parallel = 0;

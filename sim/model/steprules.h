@@ -20,7 +20,8 @@ struct sand_step_stack {
     int sequence_parallel;     // where tp > 1 and the row does not say
     int distributed_optimizer; // where the row does not say
     double grad_B;
-    uint32_t buckets;
+    double bucket_params;      // parameters in a bucket of the overlapped collectives, and at least
+    double bucket_per_replica; // as many for every replica
     double selective_share; // what "selective" recomputes of the forward; 0: as Megatron means it
 };
 

@@ -239,20 +239,29 @@ static uint32_t domain_of(const struct step_traffic *traffic, uint32_t actor)
     return sand_fabric_domain_of_node(fabric, place_of(traffic, actor, 0).node);
 }
 
-// How many consecutive members of a data-parallel group share a scale-up domain (without one: a
-// node), if the same number does everywhere and the ring leaves the domain at all; else 1.
+// Whether every n consecutive members of every data-parallel group, from the first, share a
+// scale-up domain (without one: a node).
+static int blocks_stay_inside(const struct step_traffic *traffic, uint32_t n)
+{
+    const uint32_t pp = traffic->pp;
+    for (uint32_t s = 0; s < pp; s++)
+        for (uint32_t d = 0; d < traffic->dp; d++)
+            if (domain_of(traffic, d * pp + s) != domain_of(traffic, (d - d % n) * pp + s))
+                return 0;
+    return traffic->dp % n == 0;
+}
+
+// The largest such n, if the first ring leaves its domain at all; else 1. O(actors x divisors).
 static uint32_t ring_channels(const struct step_traffic *traffic)
 {
     const uint32_t dp = traffic->dp, pp = traffic->pp;
     uint32_t run = 1;
     while (run < dp && domain_of(traffic, run * pp) == domain_of(traffic, 0))
         run++;
-    if (run == dp || dp % run != 0)
+    if (run == dp)
         return 1;
-    for (uint32_t s = 0; s < pp; s++)
-        for (uint32_t d = 0; d < dp; d++)
-            if (domain_of(traffic, d * pp + s) != domain_of(traffic, (d - d % run) * pp + s))
-                return 1;
+    while (run > 1 && !(dp % run == 0 && blocks_stay_inside(traffic, run)))
+        run--;
     return run;
 }
 

@@ -40,17 +40,20 @@ static struct sand_kernel_costs kernels = {.id = "kernels",
                                            .norm_B = 56,
                                            .optimizer_B = 24};
 static struct sand_software software = {.id = "software", .tp_exposed = 0.4, .dp_exposed = 0.2};
-static struct sand_step_stack stacks[] = {
-    {.id = "first",
-     .source = "Measured by A",
-     .software = &software,
-     .overlap = 1,
-     .sequence_parallel = 1,
-     .distributed_optimizer = 1,
-     .grad_B = 4,
-     .buckets = 2,
-     .selective_share = 0.5},
-    {.id = "second", .source = "Measured", .software = &software, .grad_B = 2, .buckets = 1}};
+static struct sand_step_stack stacks[] = {{.id = "first",
+                                           .source = "Measured by A",
+                                           .software = &software,
+                                           .overlap = 1,
+                                           .sequence_parallel = 1,
+                                           .distributed_optimizer = 1,
+                                           .grad_B = 4,
+                                           .bucket_params = 1e7,
+                                           .selective_share = 0.5},
+                                          {.id = "second",
+                                           .source = "Measured",
+                                           .software = &software,
+                                           .grad_B = 2,
+                                           .bucket_params = 1e7}};
 static struct sand_step_machine machines[] = {
     {.id = "here", .gpu = "G1", .network = "fast", .node = &node},
     {.id = "there", .gpu = "G1", .node = &node}};
