@@ -56,7 +56,16 @@ const struct spec_element spec_place_policy = {CHOICE("place", "On which nodes a
 const struct spec_element spec_recover = {CHOICE("recover", "What a job does after a fault."),
                                           FIELDS(recover_fields)};
 
+static const char *const events[] = {
+    [SAND_EVENTS_INSTANT] = "instant", [SAND_EVENTS_EACH] = "each", NULL};
+
 static const struct spec_field policies_fields[] = {
+    {.name = "events",
+     SPEC_MEMBER(SPEC_WORD, struct sand_experiment, events),
+     .words = events,
+     SPEC_PRESET("instant"),
+     .doc = "When the schedule policy decides: instant: once all events of a date are in; each: "
+            "after each of them, as some simulators do."},
     {.name = "hot_spares",
      SPEC_WHOLE(struct sand_experiment, hot_spares),
      SPEC_PRESET("0"),

@@ -290,6 +290,16 @@ Test(model, traces_and_mixes, .timeout = 10)
     sand_spec_free(spec);
 }
 
+Test(model, when_the_schedule_policy_decides, .timeout = 10)
+{
+    struct sand_spec *spec = load(SPEC_VALID("smallest"), NULL, NULL);
+    cr_expect_eq(sand_spec_experiment(spec)->events, SAND_EVENTS_INSTANT);
+    sand_spec_free(spec);
+    spec = load(SPEC_VALID("smallest"), "policies/@events=each", NULL);
+    cr_expect_eq(sand_spec_experiment(spec)->events, SAND_EVENTS_EACH);
+    sand_spec_free(spec);
+}
+
 // --trace: another file, from anywhere, for the one <trace>; none or two are refused.
 Test(model, a_trace_instead, .timeout = 10)
 {
