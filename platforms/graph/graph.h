@@ -21,7 +21,8 @@ struct sand_graph_switch {
     uint32_t n_endpoints; // NICs attached
 };
 
-// All cables between two switches; the capacity is that of one direction, health included.
+// All cables between two switches; the capacity is that of one direction, health included;
+// NICs count with their full rate, also impaired ones.
 struct sand_graph_edge {
     uint32_t a, b; // a is the lower tier, or the lower number
     double capacity_Bps;

@@ -64,6 +64,7 @@ ROWS = [
     ("fabric check", USAGE, [], ["an experiment is needed"]),
     ("fabric check small.xml", OK, ["2 leaves, 2 spines, 0 cores", "diameter             3 switches",
                                     "all-to-all  leaf_up"], []),
+    ("fabric check SOURCE/examples/fabrics/degraded.xml", OK, ["without a living cable  1"], []),
     ("fabric cut small.xml", OK, ["minimum cut             800 GB/s, 100 % of it"], []),
     ("fabric cut small.xml --format=json", OK, ['{"value_Bps": 8'], []),
     ("fabric cut small.xml --from=0-0 --to=3", OK, ["8 and 8", "400 GB/s"], []),
