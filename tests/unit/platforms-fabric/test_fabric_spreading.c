@@ -107,7 +107,7 @@ Test(fabric_spreading, hash_is_balls_into_bins, .timeout = 60)
 {
     static const uint32_t pairs[] = {1, 4, 16};
     for (int i = 0; i < 3; i++) {
-        struct losses fabric = {{0}, {0}}, balls = {{0}, {0}};
+        struct losses fabric = {0}, balls = {0};
         run_fabric(pairs[i], &fabric);
         throw_balls(pairs[i], &balls);
         expect_equal(&fabric.throughput, &balls.throughput, "throughput", pairs[i]);
