@@ -45,7 +45,8 @@ def run(path, number, command, expected, scratch, environment):
 
 
 def check_links(path, text):
-    for target in re.findall(r"\]\(([^)#\s]+)", text):
+    prose = re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE)
+    for target in re.findall(r"\]\(([^)#\s]+)", prose):
         if "://" not in target and not (path.parent / target).exists():
             failures.append(f"{path.relative_to(source)}: link to {target}")
             print(f"FAIL {failures[-1]}")
