@@ -220,8 +220,22 @@ static int sync_parent(const char *path)
     return failed && errno != EINVAL && errno != ENOTSUP ? -1 : 0;
 }
 
+// A rename would put a plain file in the place of a device, a pipe or a symbolic link.
+static int may_be_replaced(const char *path)
+{
+    struct stat info;
+    return lstat(path, &info) != 0 || S_ISREG(info.st_mode) || S_ISDIR(info.st_mode);
+}
+
 enum sand_rc sand_file_commit(const char *part, const char *path, struct sand_diag *diag)
 {
+    if (!may_be_replaced(path)) {
+        unlink(part);
+        return sand_fail(diag, SAND_ERR_IO,
+                         "%s: cannot write: it is a device, a pipe or a symbolic link, which would "
+                         "be replaced; name a file",
+                         path);
+    }
     if (sync_path(part, O_RDONLY) == 0 && !gate_closes() && rename(part, path) == 0) {
         if (sync_parent(path) == 0)
             return SAND_OK;

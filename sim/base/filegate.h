@@ -17,7 +17,8 @@ enum sand_rc sand_file_read(const char *path, size_t limit, char **data, size_t 
 enum sand_rc sand_file_write(const char *path, const void *data, size_t size,
                              struct sand_diag *diag);
 
-// The last step of sand_file_write for a writer of its own: fsync `part`, rename to `path`.
+// The last step of sand_file_write for a writer of its own: fsync `part`, rename to `path`. A
+// device, pipe or symbolic link at `path` is refused, not replaced; `part` is removed then.
 enum sand_rc sand_file_commit(const char *part, const char *path, struct sand_diag *diag);
 
 // Appends to `path` (made if missing) and fsyncs. A crash may leave the tail of a line: the reader

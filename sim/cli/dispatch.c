@@ -82,8 +82,8 @@ static char *add_verbs(int key, const char *text, void *input)
     fputs("Commands:\n", out);
     for (size_t i = 0; i < N_VERBS; i++)
         fprintf(out, "  %-18s  %s\n", verbs[i]->name, verbs[i]->summary);
-    fputs("\nExit status: 0 done, 1 a replication failed, 2 usage, 3 invalid input, 4 files or "
-          "memory, 5 a policy failed, 70 a bug in Sandtable.",
+    fputs("\nExit status: 0 done, 1 a replication failed or a job is unfinished, 2 usage,\n"
+          "3 invalid input, 4 files or memory, 5 a policy failed, 70 a bug in Sandtable.",
           out);
     return fclose(out) == 0 ? list : NULL;
 }

@@ -167,6 +167,26 @@ static enum sand_rc rewrite_journal(struct sand_shards *shards, char *old, uint3
     return rc;
 }
 
+enum sand_rc sand_shards_foreign(const struct sand_shards *shards, size_t *n,
+                                 struct sand_diag *diag)
+{
+    char *text = NULL;
+    size_t size;
+    *n = 0;
+    if (access(shards->journal, F_OK) != 0)
+        return SAND_OK;
+    SAND_TRY(sand_file_read(shards->journal, MAX_JOURNAL, &text, &size, diag));
+    char *at = text;
+    for (char *end; (end = strchr(at, '\n')); at = end + 1) {
+        struct line line;
+        *end = '\0';
+        *n += parse_line(at, &line) && (strcmp(line.digest, shards->digest) != 0 ||
+                                        strcmp(line.physics, shards->physics) != 0);
+    }
+    sand_free(text);
+    return SAND_OK;
+}
+
 enum sand_rc sand_shards_reuse(struct sand_shards *shards, uint32_t first, uint32_t n,
                                unsigned char *committed, struct sand_diag *diag)
 {

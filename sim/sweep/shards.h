@@ -26,6 +26,11 @@ const char *sand_shard_path(struct sand_shards *shards, uint32_t replication);
 // SHA-256 of a shard file.
 enum sand_rc sand_shard_digest(const char *path, char hex[65], struct sand_diag *diag);
 
+// Counts the journal's units of another digest or physics version: somebody's work that
+// sand_shards_reuse would drop.
+enum sand_rc sand_shards_foreign(const struct sand_shards *shards, size_t *n,
+                                 struct sand_diag *diag);
+
 // Sets committed[r - first] to 1 for every unit whose journal line has this digest and physics
 // version and whose shard still has the bytes it was committed with. Removes every other shard and
 // writes the journal anew without other lines.

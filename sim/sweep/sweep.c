@@ -290,6 +290,20 @@ static enum sand_rc merge(struct sweep *sweep, struct sand_diag *diag)
 // ---- the whole
 // ------------------------------------------------------------------------------------
 
+// Finished units of another experiment are somebody's work: they go only when told to.
+static enum sand_rc check_foreign(const struct sweep *sweep, struct sand_diag *diag)
+{
+    size_t n = 0;
+    SAND_TRY(sand_shards_foreign(&sweep->shards, &n, diag));
+    if (n == 0 || sweep->options->force)
+        return SAND_OK;
+    return sand_fail(diag, SAND_ERR_USAGE,
+                     "%s/units holds %zu finished replications of another experiment, or of other "
+                     "settings; finish that run, choose another directory, or drop them with "
+                     "--force",
+                     sweep->options->out_dir, n);
+}
+
 static enum sand_rc run_sweep(struct sweep *sweep, struct sand_diag *diag)
 {
     struct sand_run_start start;
@@ -297,6 +311,7 @@ static enum sand_rc run_sweep(struct sweep *sweep, struct sand_diag *diag)
     SAND_TRY(check_target(sweep, diag)); // before anything is made
     SAND_TRY(sand_shards_open(&sweep->shards, sweep->options->out_dir, sweep->experiment->digest,
                               SAND_PHYSICS_VERSION, diag));
+    SAND_TRY(check_foreign(sweep, diag));
     SAND_TRY(make_units(sweep, diag));
     SAND_TRY(reuse_units(sweep, diag));
     tell_progress(sweep, &sweep->pool);

@@ -9,7 +9,7 @@ import time
 
 from cli_runner import Report, Scratch, run, spawn
 
-OK, UNIT, IO = 0, 1, 4
+OK, UNIT, USAGE, IO = 0, 1, 2, 4
 
 # Many short units: there is always one to kill, and always one committed before.
 SLOW = ["run", "small.xml", "-q", "--replications", "24", "--set", "@duration=120d", "--jobs", "2"]
@@ -157,11 +157,15 @@ def second_run(report, scratch):
 
 
 def other_digest(report, scratch, whole):
-    """Units of another experiment are not reused."""
+    """Units of another experiment are neither reused nor dropped without --force."""
     process = start_and_wait(scratch, "mixed", 5)
     process.kill()
     process.communicate()
+    before = journal_lines(scratch / "mixed")
     done = run(["run", "small.xml", "-q", "-o", "mixed", "--seed", "9"], scratch)
+    report.check(done.returncode == USAGE and "of another experiment" in done.stderr, done.stderr)
+    report.check(journal_lines(scratch / "mixed") == before > 0, "a refused run drops units")
+    done = run(["run", "small.xml", "-q", "-o", "mixed", "--seed", "9", "--force"], scratch)
     report.check(done.returncode == OK, done.stderr)
     record = (scratch / "mixed" / "results.run.json").read_text()
     report.check('"units_reused": 0,' in record, record)

@@ -94,6 +94,23 @@ Test(filegate, real_write_error_leaves_the_old_file)
     cr_assert_neq(access(part, F_OK), 0);
 }
 
+// What is no file is never replaced by one: a link, a pipe.
+Test(filegate, only_files_are_replaced)
+{
+    struct stat info;
+    struct sand_diag diag = {0};
+    cr_assert_eq(symlink("elsewhere", path), 0);
+    cr_assert_eq(sand_file_write(path, "x", 1, &diag), SAND_ERR_IO);
+    cr_assert_eq(lstat(path, &info), 0);
+    cr_assert(S_ISLNK(info.st_mode), "the link is still there");
+    cr_assert(strstr(diag.messages[0].text, "symbolic link"));
+    unlink(path);
+    cr_assert_eq(mkfifo(path, 0600), 0);
+    cr_assert_eq(sand_file_write(path, "x", 1, &diag), SAND_ERR_IO);
+    cr_assert_neq(access(part, F_OK), 0, "nothing half-written is left");
+    sand_diag_clear(&diag);
+}
+
 Test(filegate, out_of_memory_is_reported)
 {
     sand_mem_fail_at(1);
