@@ -37,6 +37,28 @@ static int begins(const char *text, const char *prefix)
 
 // ---- numbers ------------------------------------------------------------------------------------
 
+_Static_assert(SAND_STEP_COLUMNS <= 32, "a column is a bit");
+
+static int is_measurement(enum sand_step_column column)
+{
+    return column == SAND_STEP_TIME || column == SAND_STEP_TOKENS;
+}
+
+// The experts are only asked whether there are any.
+static int is_whole(enum sand_step_column column)
+{
+    return (column >= SAND_STEP_LAYERS && column <= SAND_STEP_SEQUENCE) ||
+           (column >= SAND_STEP_GPUS && column <= SAND_STEP_CP) ||
+           column == SAND_STEP_MICRO_BATCH || column == SAND_STEP_GLOBAL_BATCH;
+}
+
+const char *sand_step_column_rule(enum sand_step_column column)
+{
+    return is_measurement(column) ? "a number above 0 and below 1e12"
+           : is_whole(column)     ? "a whole number from 1 to 1000000000"
+                                  : NULL;
+}
+
 // A positive whole number; 0 if the cell is empty or holds something else.
 static uint32_t whole(const struct sand_step_case *c, enum sand_step_column column)
 {
@@ -55,6 +77,21 @@ static double positive(const struct sand_step_case *c, enum sand_step_column col
     const char *text = cell(c, column);
     const double value = strtod(text, &end);
     return end != text && *end == '\0' && value > 0 && value < 1e12 ? value : 0;
+}
+
+// No number of a cell that says something else is made up, nor is the cell taken for empty.
+static void check_cells(struct sand_step_case *c)
+{
+    for (int i = 0; i < SAND_STEP_COLUMNS; i++) {
+        const enum sand_step_column column = (enum sand_step_column)i;
+        if (cell(c, column)[0] == '\0')
+            continue;
+        if ((is_whole(column) && whole(c, column) == 0) ||
+            (is_measurement(column) && !(positive(c, column) > 0)))
+            c->bad_cells |= (uint32_t)1 << i;
+    }
+    if (c->bad_cells != 0)
+        judge(c, SAND_STEP_SKIPPED, "cells that are no numbers of their column");
 }
 
 // A needed number: the row is skipped without it.
@@ -318,6 +355,7 @@ void sand_step_case_read(const struct sand_step_rules *rules, const struct sand_
     *out = (struct sand_step_case){.row = row, .class = SAND_STEP_SCORED};
     out->job = (struct sand_job_spec){
         .id = row->cell[SAND_STEP_ID], .kind = SAND_JOB_TRAIN, .model = &out->model};
+    check_cells(out);
     find_rules(rules, out);
     read_measured(out);
     read_model(out);

@@ -237,6 +237,41 @@ static void print_skipped(const struct sand_step_results *r, FILE *out)
     }
 }
 
+// The cells behind "cells that are no numbers", each with its row, column and value.
+static void print_bad_cells(const struct sand_step_results *r, FILE *out)
+{
+    int any = 0;
+    for (size_t i = 0; i < r->n; i++)
+        for (int c = 0; c < SAND_STEP_COLUMNS; c++) {
+            const enum sand_step_column column = (enum sand_step_column)c;
+            if (!(r->cases[i].bad_cells >> c & 1))
+                continue;
+            if (!any)
+                fprintf(out, "\nbad cells (their rows are skipped)\n");
+            any = 1;
+            fprintf(out, "  row \"%s\": %s \"%.60s\" is not %s\n",
+                    r->cases[i].row->cell[SAND_STEP_ID], sand_step_column_name(column),
+                    r->cases[i].row->cell[c], sand_step_column_rule(column));
+        }
+}
+
+size_t sand_step_count_scored(const struct sand_step_results *r)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < r->n; i++)
+        n += sand_step_is_scored(r, i) != 0;
+    return n;
+}
+
+static void print_overall(const struct figures *all, FILE *out)
+{
+    fprintf(out, "\noverall: %zu rows", all->n);
+    if (all->n > 0)
+        fprintf(out, ", median %.2f %%, mean %.2f %%, bias %+.2f %%", 100 * all->median,
+                100 * all->mean, 100 * all->bias);
+    fputc('\n', out);
+}
+
 enum sand_rc sand_step_report_print(const struct sand_step_results *r, FILE *out)
 {
     uint8_t *in = sand_calloc(r->n, 1);
@@ -255,8 +290,8 @@ enum sand_rc sand_step_report_print(const struct sand_step_results *r, FILE *out
     if (rc == SAND_OK) {
         print_ill(r, out);
         print_skipped(r, out);
-        fprintf(out, "\noverall: %zu rows, median %.2f %%, mean %.2f %%, bias %+.2f %%\n", all.n,
-                100 * all.median, 100 * all.mean, 100 * all.bias);
+        print_bad_cells(r, out);
+        print_overall(&all, out);
     }
     sand_free(in);
     return rc;

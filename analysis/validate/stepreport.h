@@ -19,6 +19,7 @@ double sand_step_error(const struct sand_step_results *results, size_t i);
 
 // Whether the row counts: fully specified, and answered.
 int sand_step_is_scored(const struct sand_step_results *results, size_t i);
+size_t sand_step_count_scored(const struct sand_step_results *results);
 
 // Spread of rows that are equal in every input a predictor may use: the mean of |t - m| / m over
 // them, m their mean. n_rows of them in n_groups.
@@ -29,7 +30,8 @@ struct sand_step_floor {
 
 // By source and GPU generation: count, median and mean absolute error, bias, how many rows lie
 // within 5 and 10 %, the noise floor; the worst rows; rows listed without score, rows skipped by
-// reason. The last line is "overall: N rows, median X %, mean Y %, bias Z %". SAND_ERR_NOMEM.
+// reason, bad cells. The last line is "overall: N rows, median X %, mean Y %, bias Z %", or
+// "overall: 0 rows". SAND_ERR_NOMEM.
 enum sand_rc sand_step_report_print(const struct sand_step_results *results, FILE *out);
 
 // One line per row of the file: id, class, stack, machine, measured, predicted, error, parts, why.

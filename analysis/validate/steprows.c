@@ -96,6 +96,27 @@ static enum sand_rc check_columns(const struct reading *r, const char *path, str
     return rc;
 }
 
+// A packed or otherwise binary file would be taken for a header without columns.
+static enum sand_rc check_text(const char *path, const char *text, size_t size,
+                               struct sand_diag *diag)
+{
+    size_t blanks = 0;
+    for (size_t i = 0; i < size; i++) {
+        const unsigned char c = (unsigned char)text[i];
+        const int blank = c == ' ' || c == '\t' || c == '\n' || c == '\r';
+        blanks += (size_t)blank;
+        if ((c < ' ' && !blank) || c == 0x7f)
+            return sand_fail(diag, SAND_ERR_INPUT,
+                             "%s: byte %zu is 0x%02x, so this is no text; unpack it or save it as "
+                             "a CSV",
+                             path, i + 1, c);
+    }
+    return blanks == size
+               ? sand_fail(diag, SAND_ERR_INPUT,
+                           "%s: is empty; a CSV begins with the names of its columns", path)
+               : SAND_OK;
+}
+
 static enum sand_rc parse(struct reading *r, const char *path, const char *text, size_t size,
                           struct sand_diag *diag)
 {
@@ -119,8 +140,10 @@ enum sand_rc sand_step_rows_read(const char *path, struct sand_step_rows *rows,
     size_t size = 0;
     *rows = (struct sand_step_rows){0};
     SAND_TRY(sand_file_read(path, MOST_BYTES, &text, &size, diag));
-    struct reading *r = sand_calloc(1, sizeof *r);
-    enum sand_rc rc = SAND_ERR_NOMEM;
+    enum sand_rc rc = check_text(path, text, size, diag);
+    struct reading *r = rc == SAND_OK ? sand_calloc(1, sizeof *r) : NULL;
+    if (rc == SAND_OK && r == NULL)
+        rc = SAND_ERR_NOMEM;
     if (r != NULL) {
         r->rows = rows;
         for (size_t i = 0; i < MOST_FIELDS; i++)

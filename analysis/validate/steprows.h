@@ -52,7 +52,8 @@ struct sand_step_rows {
 };
 
 // Reads a CSV with a header line (RFC 4180). Columns are found by name, in any order; others are
-// ignored. SAND_ERR_INPUT if one is missing or the quoting is broken. Clear in any case. O(bytes).
+// ignored. SAND_ERR_INPUT if one is missing, the quoting is broken, or the file is empty or no
+// text. Clear in any case. O(bytes).
 enum sand_rc sand_step_rows_read(const char *path, struct sand_step_rows *rows,
                                  struct sand_diag *diag);
 void sand_step_rows_clear(struct sand_step_rows *rows);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli.h"
@@ -10,7 +11,7 @@
 #include "spec.h"
 #include "stepreport.h"
 
-enum { KEY_CSV = 256, KEY_RULES, KEY_DATA };
+enum { KEY_CSV = 256, KEY_FORCE, KEY_RULES, KEY_DATA };
 
 static const char usual_rules[] = "platforms/catalogue/step_rules/published.xml";
 
@@ -18,6 +19,7 @@ struct options {
     const char *file, *csv, *rules;
     struct sand_cli_load load; // its --data only
     uint32_t jobs;
+    int force;
 };
 
 static const char doc[] =
@@ -29,11 +31,13 @@ static const char doc[] =
     "Rows that lack an input, or contradict another, are listed without score; rows that cannot "
     "be asked are counted by reason. Columns: id, source, model, layers, hidden, heads, gpu, gpus, "
     "TP, PP, micro_batch, global_batch, iter_time_s and others (docs/validation.md); unknown ones "
-    "are ignored. What a row's source, gpu and network mean stands in a file of rules. The last "
-    "line is the overall error of the step time.";
+    "are ignored; cells that are no numbers are named. What a row's source, gpu and network mean "
+    "stands in a file of rules. The last "
+    "line is the overall error of the step time; without any row to score the exit status is 3.";
 
 static const struct argp_option options[] = {
     {"csv", KEY_CSV, "FILE", 0, "Also write the predictions, one line per row", 0},
+    {"force", KEY_FORCE, NULL, 0, "Let --csv overwrite a file", 0},
     {"rules", KEY_RULES, "FILE.xml", 0, "Other rules than the catalogue's step_rules/published.xml",
      0},
     {"data", KEY_DATA, "DIR", 0, "The directory that holds platforms and workloads", 0},
@@ -46,6 +50,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     switch (key) {
     case KEY_CSV:
         o->csv = arg;
+        return 0;
+    case KEY_FORCE:
+        o->force = 1;
         return 0;
     case KEY_RULES:
         o->rules = arg;
@@ -66,6 +73,30 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     default:
         return ARGP_ERR_UNKNOWN;
     }
+}
+
+static int is_same_file(const struct stat *a, const char *path)
+{
+    struct stat b;
+    return path && stat(path, &b) == 0 && a->st_dev == b.st_dev && a->st_ino == b.st_ino;
+}
+
+// Before any row is predicted: a file that is there stays unless told otherwise, what is read and
+// what is no file stays in any case.
+static enum sand_rc check_output(const struct options *o, struct sand_diag *diag)
+{
+    struct stat out;
+    if (!o->csv || lstat(o->csv, &out) != 0)
+        return SAND_OK;
+    if (is_same_file(&out, o->file) || is_same_file(&out, o->rules))
+        return sand_fail(diag, SAND_ERR_USAGE, "%s: --csv names a file that is read; name another",
+                         o->csv);
+    if (!S_ISREG(out.st_mode))
+        return sand_fail(diag, SAND_ERR_USAGE, "%s: --csv is no regular file; name another",
+                         o->csv);
+    return o->force ? SAND_OK
+                    : sand_fail(diag, SAND_ERR_USAGE, "%s: exists; name another or give --force",
+                                o->csv);
 }
 
 static enum sand_rc write_csv(const struct sand_step_results *results, const char *path,
@@ -99,6 +130,10 @@ static enum sand_rc predict_and_print(const struct options *o, const struct sand
     }
     if (rc == SAND_OK && o->csv)
         rc = write_csv(&results, o->csv, diag);
+    if (rc == SAND_OK && sand_step_count_scored(&results) == 0)
+        rc = sand_fail(diag, SAND_ERR_INPUT,
+                       "%s: no row of %zu can be scored; the report says why of each", o->file,
+                       rows->n);
     sand_free(cases);
     sand_free(predictions);
     return rc;
@@ -108,6 +143,7 @@ static enum sand_rc execute(const struct options *o, struct sand_diag *diag)
 {
     struct sand_spec *spec = NULL;
     struct sand_step_rows rows;
+    SAND_TRY(check_output(o, diag));
     SAND_TRY(sand_cli_load_rules(&o->load, o->rules, usual_rules, &spec, diag));
     enum sand_rc rc = sand_step_rows_read(o->file, &rows, diag);
     if (rc == SAND_OK)

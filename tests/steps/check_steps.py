@@ -34,7 +34,7 @@ def run(*args):
 def predict(scratch, *args):
     """The rows of --csv, and what was printed."""
     path = Path(scratch) / "predicted.csv"
-    done = run(SAMPLE, "--csv", path, *args)
+    done = run(SAMPLE, "--csv", path, "--force", *args)
     check(done.returncode == 0, f"exit status {done.returncode}: {done.stderr}")
     with open(path, encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file)), done.stdout
@@ -93,6 +93,45 @@ def wrong(scratch):
                      encoding="utf-8")
     done = run(SAMPLE, "--rules", rules)
     check(done.returncode == 3 and "none" in done.stderr, f"a stack without software: {done.stderr}")
+    no_rows(Path(scratch))
+    outputs(Path(scratch))
+
+
+def no_rows(scratch):
+    """Nothing to score is no success, and no figure of it is printed."""
+    table = scratch / "cells.csv"
+    with open(SAMPLE, encoding="utf-8", newline="") as file:
+        row = next(csv.DictReader(file))
+    with open(table, "w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, row)
+        writer.writeheader()
+        writer.writerow(dict(row, id="bad", gpus="4000000000"))
+    done = run(table)
+    check(done.returncode == 3 and "no row of 1 can be scored" in done.stderr,
+          f"no rows: {done.returncode} {done.stderr}")
+    check(done.stdout.endswith("\noverall: 0 rows\n") and "nan" not in done.stdout, done.stdout)
+    check('row "bad": gpus "4000000000" is not a whole number' in done.stdout, done.stdout)
+    check("1  cells that are no numbers" in done.stdout, done.stdout)
+
+
+def outputs(scratch):
+    """--csv leaves what is there, its own input and devices in any case."""
+    table, there = scratch / "table.csv", scratch / "there.csv"
+    table.write_bytes(SAMPLE.read_bytes())
+    there.write_text("mine", encoding="utf-8")
+    done = run(table, "--csv", there)
+    check(done.returncode == 2 and "exists; name another or give --force" in done.stderr,
+          f"a file that exists: {done.stderr}")
+    check(there.read_text(encoding="utf-8") == "mine", "the file was overwritten")
+    link = scratch / "link.csv"
+    link.hardlink_to(table)
+    for name, said in ((table, "is read"), (link, "is read"), ("/dev/null", "no regular file")):
+        done = run(table, "--csv", name, "--force")
+        check(done.returncode == 2 and said in done.stderr, f"{name}: {done.stderr}")
+    check(table.read_bytes() == SAMPLE.read_bytes(), "the input was overwritten")
+    done = run(table, "--csv", there, "--force")
+    check(done.returncode == 0 and there.read_text(encoding="utf-8").startswith("id,class"),
+          f"--force: {done.stderr}")
 
 
 with tempfile.TemporaryDirectory(prefix="sand-steps-") as directory:

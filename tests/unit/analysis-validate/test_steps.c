@@ -188,6 +188,62 @@ Test(cases, what_cannot_be_scored_says_why)
     sand_step_rows_clear(&rows);
 }
 
+// Nothing but a positive number in reach is a number; the row is skipped before anything is assumed
+// in the cell's place, and the report names row, column and value.
+Test(cases, cells_that_are_no_numbers_are_named)
+{
+    read_rows("a,Measured by A,yes,M,-3,abc,8,8,4096,32000,0,,G1,4000000000,2,1,1,,1,FSDP,2,"
+              "99999999999999999999,bf16,,,,1.5,,\n"
+              "b,Measured by A" DENSE "1,1,x,1,FSDP,2.5,64,bf16,,,,nan,,\n"
+              "c,Measured by A" DENSE "1,1,,1,FSDP,2,64,bf16,,,,0,1000,\n"
+              "d,Guessed" DENSE "1,1,,1,FSDP,2,64,bf16,,,,1.5,inf,\n"
+              "e,Measured by A" DENSE "1,1,,1,FSDP,2,64,bf16,,,,1.5,,\n");
+    static const char *const said[] = {"row \"a\": layers \"-3\" is not a whole number from 1",
+                                       "row \"a\": hidden \"abc\"",
+                                       "row \"a\": seq_len \"0\"",
+                                       "row \"a\": gpus \"4000000000\"",
+                                       "row \"a\": global_batch \"99999999999999999999\"",
+                                       "row \"b\": VP \"x\"",
+                                       "row \"b\": micro_batch \"2.5\"",
+                                       "row \"b\": iter_time_s \"nan\" is not a number above 0",
+                                       "row \"c\": iter_time_s \"0\"",
+                                       "row \"d\": tokens_per_s_gpu \"inf\"",
+                                       "   4  cells that are no numbers",
+                                       "\noverall: 0 rows\n"};
+    for (size_t i = 0; i < 4; i++)
+        cr_expect(cases[i].class == SAND_STEP_SKIPPED && cases[i].bad_cells != 0, "row %zu", i);
+    cr_expect(cases[4].class == SAND_STEP_SCORED && cases[4].bad_cells == 0);
+    memset(predictions, 0, sizeof predictions);
+    const struct sand_step_results results = {&rules, cases, predictions, rows.n};
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    cr_assert_eq(sand_step_report_print(&results, out), SAND_OK);
+    fclose(out);
+    for (size_t i = 0; i < sizeof said / sizeof said[0]; i++)
+        cr_expect(strstr(text, said[i]) != NULL, "%s\nis not in\n%s", said[i], text);
+    cr_expect(strstr(text, "not given") == NULL && strstr(text, "-nan") == NULL, "%s", text);
+    free(text);
+    sand_step_rows_clear(&rows);
+}
+
+// One message, not one per missing column.
+Test(rows, an_empty_or_binary_file_is_told_once)
+{
+    static const struct {
+        const char *text, *said;
+    } files[] = {{"", "is empty"}, {"\n \n", "is empty"}, {"id,\x01", "byte 4 is 0x01"}};
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+        struct sand_diag diag = {0};
+        strcpy(path, "/tmp/sand-steps-XXXXXX");
+        cr_expect_eq(read_text(files[i].text, &diag), SAND_ERR_INPUT);
+        cr_assert_eq(diag.n_messages, 1u);
+        cr_expect(strstr(diag.messages[0].text, files[i].said), "%s", diag.messages[0].text);
+        sand_step_rows_clear(&rows);
+        sand_diag_clear(&diag);
+    }
+}
+
 static void predict(uint32_t jobs)
 {
     struct sand_diag diag = {0};
