@@ -18,6 +18,7 @@ struct read_row {
     struct sand_trace_job job;
     struct trace_key key;
     uint32_t reasons;
+    double asked_nodes;
     enum sand_trace_reason reason; // TRACE_KEEP, or why it is dropped
     const char *detail;
 };
@@ -61,7 +62,7 @@ static enum sand_rc read_row(struct sand_trace *trace, struct read_row *row, str
     trace->row++;
     SAND_TRY(parse_row(trace, row, diag));
     if (row->reason == TRACE_KEEP)
-        row->reason = trace_judge(trace, &row->raw, &row->job, &row->reasons);
+        row->reason = trace_judge(trace, &row->raw, &row->job, &row->reasons, &row->asked_nodes);
     row->job.line = row->line.number;
     if (row->reason == TRACE_KEEP && row->line.last)
         row->reasons |= (uint32_t)1 << SAND_TRACE_NO_NEWLINE;
@@ -272,6 +273,7 @@ static struct trace_held *hold(const struct sand_trace *trace, const struct read
     held->job = job;
     held->key = row->key;
     held->reasons = row->reasons;
+    held->asked_nodes = row->asked_nodes;
     held->bytes = size;
     return held;
 }
@@ -373,6 +375,8 @@ static void count_kept(struct sand_trace *trace, struct trace_held *held)
     if (job->job_class != SAND_NONE)
         trace->classes[job->job_class]++;
     report->node_s += (double)job->nodes * ((double)job->run_ns * 1e-9);
+    report->asked_node_s += held->asked_nodes * ((double)job->run_ns * 1e-9);
+    report->part_node += held->reasons >> SAND_TRACE_PART_NODE & 1;
     report->gpu_s += (double)job->gpus * ((double)job->run_ns * 1e-9);
     report->last_submit_ns = job->submit_ns;
 }

@@ -130,6 +130,8 @@ struct sand_trace_report {
     int64_t first_submit_ns;                // in the file's own time
     int64_t last_submit_ns;                 // from the first
     double node_s, gpu_s;                   // sums of size times run time of kept rows
+    uint64_t part_node;                     // kept rows that do not fill their last node
+    double asked_node_s;        // as node_s, before sizes were rounded up to whole nodes
     uint64_t held_rows, held_B; // most rows held back at one time to sort, and their bytes
     // SWF header; -1: not stated. zone_s: seconds east of Greenwich; INT32_MIN: not stated.
     int64_t max_nodes, max_procs, max_jobs, unix_start_s, zone_s;

@@ -80,7 +80,8 @@ static enum sand_trace_reason bad_size(int64_t size)
 
 static enum sand_trace_reason size_by_processors(const struct sand_trace *trace,
                                                  const struct trace_raw *raw,
-                                                 struct sand_trace_job *job, uint32_t *reasons)
+                                                 struct sand_trace_job *job, uint32_t *reasons,
+                                                 double *asked_nodes)
 {
     uint32_t per = trace->options.processors_per_node ? trace->options.processors_per_node : 1;
     int64_t processors = processors_of(trace, raw, reasons);
@@ -91,12 +92,23 @@ static enum sand_trace_reason size_by_processors(const struct sand_trace *trace,
     if (processors % per != 0)
         *reasons |= bit(SAND_TRACE_PART_NODE);
     job->nodes = share_up(processors, per);
+    *asked_nodes = (double)processors / per;
     return TRACE_KEEP;
+}
+
+// A job holds whole nodes, however few of their GPUs it asks for.
+static void count_asked_gpus(const struct sand_trace_job *job, uint32_t per, uint32_t *reasons,
+                             double *asked_nodes)
+{
+    *asked_nodes = (double)job->gpus / per;
+    if (job->gpus < (uint64_t)job->nodes * per)
+        *reasons |= bit(SAND_TRACE_PART_NODE);
 }
 
 // GPUs say most, then nodes, then processors.
 static enum sand_trace_reason set_size(const struct sand_trace *trace, const struct trace_raw *raw,
-                                       struct sand_trace_job *job, uint32_t *reasons)
+                                       struct sand_trace_job *job, uint32_t *reasons,
+                                       double *asked_nodes)
 {
     const struct sand_trace_options *options = &trace->options;
     uint32_t per = options->gpus_per_node;
@@ -106,13 +118,16 @@ static enum sand_trace_reason set_size(const struct sand_trace *trace, const str
         return bad_size(gpus < 0 ? gpus : nodes);
     job->nodes = (uint32_t)nodes;
     job->gpus = (uint32_t)gpus;
+    *asked_nodes = (double)nodes;
     if (nodes == 0 && gpus == 0) {
-        enum sand_trace_reason reason = size_by_processors(trace, raw, job, reasons);
+        enum sand_trace_reason reason = size_by_processors(trace, raw, job, reasons, asked_nodes);
         if (reason != TRACE_KEEP)
             return reason;
     }
     if (job->nodes == 0 && per > 0)
         job->nodes = share_up(gpus, per);
+    if (job->gpus > 0 && per > 0)
+        count_asked_gpus(job, per, reasons, asked_nodes);
     if (job->gpus == 0 && per > 0) {
         if ((uint64_t)job->nodes * per > INT32_MAX)
             return SAND_TRACE_TOO_LARGE;
@@ -224,7 +239,8 @@ static void settle_overrun(const struct sand_trace *trace, struct sand_trace_job
 }
 
 enum sand_trace_reason trace_judge(const struct sand_trace *trace, const struct trace_raw *raw,
-                                   struct sand_trace_job *job, uint32_t *reasons)
+                                   struct sand_trace_job *job, uint32_t *reasons,
+                                   double *asked_nodes)
 {
     *job = (struct sand_trace_job){.id = raw->id,
                                    .user = raw->user,
@@ -234,11 +250,12 @@ enum sand_trace_reason trace_judge(const struct sand_trace *trace, const struct 
                                    .name = raw->name,
                                    .status = raw->status};
     *reasons = 0;
+    *asked_nodes = 0;
     if (raw->partial)
         return SAND_TRACE_PARTIAL;
     enum sand_trace_reason reason = set_times(raw, job, reasons);
     if (reason == TRACE_KEEP)
-        reason = set_size(trace, raw, job, reasons);
+        reason = set_size(trace, raw, job, reasons, asked_nodes);
     if (reason != TRACE_KEEP)
         return reason;
     job->job_class = sand_trace_classify(trace->options.classes, trace->options.n_classes, job);

@@ -272,6 +272,21 @@ static void print_counts(const struct sand_trace *trace, FILE *out)
                 trace->options.classes[i].id);
 }
 
+// Jobs hold whole nodes; what that adds is told whatever the source counts in.
+static void print_held(const struct sand_trace *trace, FILE *out)
+{
+    const struct sand_trace_report *report = &trace->report;
+    const uint32_t per = trace->options.gpus_per_node;
+    const double hours = (per > 0 ? per : 1) / 3600.0;
+    if (!(report->node_s > 0))
+        return; // sizes in GPUs, and nobody said how many a node has
+    fprintf(out,
+            "  %" PRIu64 " of %" PRIu64 " rows do not fill their last node, which is held whole: "
+            "%.6g %s-hours asked for, %.6g held\n",
+            report->part_node, report->kept, report->asked_node_s * hours, per > 0 ? "GPU" : "node",
+            report->node_s * hours);
+}
+
 void sand_trace_report_print(const struct sand_trace *trace, FILE *out)
 {
     static const char *const formats[] = {"SWF", "Philly CSV", "CSV"};
@@ -288,6 +303,7 @@ void sand_trace_report_print(const struct sand_trace *trace, FILE *out)
             sand_quantity_format(sand_s_from_ns(report->last_submit_ns), SAND_DIM_TIME, 6, span,
                                  sizeof span),
             report->node_s / 3600, report->gpu_s / 3600);
+    print_held(trace, out);
     if (report->held_rows > 0)
         fprintf(out, "  sorted by submit time: at most %" PRIu64 " rows (%.1f MB) held back\n",
                 report->held_rows, (double)report->held_B * 1e-6);

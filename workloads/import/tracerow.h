@@ -30,8 +30,9 @@ enum { TRACE_SIZE_ONE = 1000000000 };
 struct trace_held {
     struct sand_trace_job job; // texts point into `texts`; submit and start in the file's time
     struct trace_key key;
-    uint32_t reasons; // bits of those that are not dropping ones
-    size_t bytes;     // of this block
+    double asked_nodes; // what the row asks for, in nodes; not known: 0
+    uint32_t reasons;   // bits of those that are not dropping ones
+    size_t bytes;       // of this block
     char texts[];
 };
 
@@ -75,9 +76,11 @@ enum sand_rc trace_csv_row(struct sand_trace *trace, const struct trace_line *li
                            const char **detail, struct sand_diag *diag);
 
 // Applies the options to a row. `job` has texts of `raw`. Returns TRACE_KEEP or the reason to drop
-// it; *reasons gets the bits of the others.
+// it; *reasons gets the bits of the others, *asked_nodes what it asks for before it is rounded up
+// to whole nodes.
 enum sand_trace_reason trace_judge(const struct sand_trace *trace, const struct trace_raw *raw,
-                                   struct sand_trace_job *job, uint32_t *reasons);
+                                   struct sand_trace_job *job, uint32_t *reasons,
+                                   double *asked_nodes);
 
 // Counts and reports one reason of a row, if this is the second reading.
 void trace_note(struct sand_trace *trace, long line, enum sand_trace_reason reason,

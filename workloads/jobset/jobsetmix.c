@@ -7,7 +7,8 @@
 
 // What a mix makes of the cluster it is put on.
 struct fit {
-    uint64_t jobs, too_large, part_node;
+    uint64_t jobs, too_large, part_node; // part_node: of those that fit
+    double asked_gpu_s, held_gpu_s;      // likewise
 };
 
 static uint32_t nodes_of(const struct sand_experiment *experiment, uint32_t gpus)
@@ -21,11 +22,16 @@ static int fits(const struct sand_experiment *experiment, const struct sand_mix_
 {
     const uint32_t nodes = nodes_of(experiment, drawn->gpus);
     fit->jobs++;
-    fit->part_node += drawn->gpus % experiment->cluster.node_type->n_gpus != 0;
-    if (nodes <= sand_jobset_room(experiment))
-        return 1;
-    fit->too_large++;
-    return 0;
+    const uint32_t per_node = experiment->cluster.node_type->n_gpus;
+    const double run_s = sand_s_from_ns(drawn->run_ns);
+    if (nodes > sand_jobset_room(experiment)) {
+        fit->too_large++;
+        return 0;
+    }
+    fit->part_node += drawn->gpus % per_node != 0;
+    fit->asked_gpu_s += drawn->gpus * run_s;
+    fit->held_gpu_s += (double)nodes * per_node * run_s;
+    return 1;
 }
 
 static enum sand_job_ending ending_of(enum sand_mix_outcome outcome)
@@ -104,8 +110,11 @@ enum sand_rc sand_jobset_describe(const struct sand_experiment *experiment,
     if (fit.too_large > 0)
         fprintf(out, "  %" PRIu64 " jobs need more nodes than the cluster has: left out\n",
                 fit.too_large);
-    if (fit.part_node > 0)
-        fprintf(out, "  %" PRIu64 " jobs do not fill their last node: that node is held whole\n",
-                fit.part_node);
+    if (fit.jobs > fit.too_large)
+        fprintf(out,
+                "  %" PRIu64 " of %" PRIu64 " jobs do not fill their last node, which is held "
+                "whole: %.6g GPU-hours asked for, %.6g held\n",
+                fit.part_node, fit.jobs - fit.too_large, fit.asked_gpu_s / 3600,
+                fit.held_gpu_s / 3600);
     return SAND_OK;
 }

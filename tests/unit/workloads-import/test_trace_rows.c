@@ -251,6 +251,44 @@ Test(trace_rows, huge_sizes)
     reading_clear(&reading);
 }
 
+// Whatever the sizes are counted in, the report says what whole nodes add. On nodes of 8 GPUs: 1
+// and 8 and 9 GPUs for an hour ask for 18 and hold 8 + 8 + 16; the row of 99 GPUs is dropped. On
+// nodes of 4 processors 6 are one and a half nodes, which hold two: 12 and 16 GPU-hours.
+Test(trace_rows, what_whole_nodes_add_is_told_for_every_source)
+{
+    static const char gpus[] = "submit,run,gpus\n0,3600,1\n1,3600,8\n2,3600,9\n3,3600,99\n";
+    static const char processors[] = "1 0 0 3600 6 -1 -1 6 9 -1 1 1 1 11 1 1 -1 -1\n";
+    static const struct sand_trace_column columns[] = {{SAND_TRACE_FIELD_SUBMIT, "submit", NULL},
+                                                       {SAND_TRACE_FIELD_RUN, "run", NULL},
+                                                       {SAND_TRACE_FIELD_GPUS, "gpus", NULL}};
+    struct sand_trace_options options = {.gpus_per_node = 8,
+                                         .machine_nodes = 4,
+                                         .processors_per_node = 4,
+                                         .columns = columns,
+                                         .n_columns = 3};
+    const char *path = write_file("held.csv", gpus, strlen(gpus));
+    struct reading reading = read_trace(path, SAND_TRACE_CSV, &options);
+    cr_expect_eq(reading.report.part_node, 2);
+    cr_expect_eq(reading.report.reasons[SAND_TRACE_PART_NODE].rows, 2);
+    cr_expect(strstr(reading.printed, "\n  2 of 3 rows do not fill their last node, which is held "
+                                      "whole: 18 GPU-hours asked for, 32 held\n"),
+              "%s", reading.printed);
+    remove(path);
+    reading_clear(&reading);
+    path = write_file("held.swf", processors, strlen(processors));
+    reading = read_trace(path, SAND_TRACE_SWF, &options);
+    cr_expect(strstr(reading.printed, "\n  1 of 1 rows do not fill their last node, which is held "
+                                      "whole: 12 GPU-hours asked for, 16 held\n"),
+              "%s", reading.printed);
+    options.gpus_per_node = 0;
+    reading_clear(&reading);
+    reading = read_trace(path, SAND_TRACE_SWF, &options);
+    cr_expect(strstr(reading.printed, ": 1.5 node-hours asked for, 2 held\n"), "%s",
+              reading.printed);
+    remove(path);
+    reading_clear(&reading);
+}
+
 // Line ends of Windows, a byte order mark and another delimiter give the same jobs.
 Test(trace_rows, foreign_line_ends)
 {

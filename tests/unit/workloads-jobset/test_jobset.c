@@ -1,6 +1,7 @@
 // All jobs of an experiment: order, classes, reports, and mixes that differ by replication alone.
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -106,10 +107,47 @@ Test(jobset, mixes_fill_the_list_anew_in_each_replication)
     cr_expect_eq(same, 0, "another replication has other arrivals");
     char *text = report_of(set);
     cr_expect(strstr(text, "jobs need more nodes than the cluster has: left out"), "%s", text);
+    cr_expect(strstr(text, "\n  0 of ") && strstr(text, " jobs do not fill their last node"), "%s",
+              text);
     free(text);
     sand_drawn_clear(&first);
     sand_drawn_clear(&again);
     sand_drawn_clear(&other);
+    sand_jobset_close(set);
+}
+
+// Half of the GPUs of each node are asked for: of nodes of 16, jobs of 8 hold one each.
+Test(jobset, what_whole_nodes_add_to_a_mix_is_told)
+{
+    struct sand_node_type large = node;
+    struct sand_experiment experiment = experiment_of(1);
+    const struct sand_mix_size eight = {.gpus = 8, .weight = 1};
+    struct sand_mix_class class = classes[0];
+    struct sand_mix halves = mix;
+    const struct sand_mix_use use_halves = {&halves};
+    struct sand_jobset *set = NULL;
+    unsigned long part = 0, of = 0;
+    double asked_h = 0, held_h = 0;
+    large.n_gpus = 16;
+    class.sizes = &eight;
+    class.n_sizes = 1;
+    halves.classes = &class;
+    experiment.cluster.node_type = &large;
+    experiment.mixes = &use_halves;
+    cr_assert_eq(sand_jobset_open(&experiment, &set, NULL), SAND_OK);
+    char *text = report_of(set);
+    const char *line = strstr(text, " jobs do not fill");
+    cr_assert_not_null(line, "%s", text);
+    while (line > text && line[-1] != '\n')
+        line--;
+    cr_expect_eq(sscanf(line,
+                        " %lu of %lu jobs do not fill their last node, which is held whole: %lf "
+                        "GPU-hours asked for, %lf held",
+                        &part, &of, &asked_h, &held_h),
+                 4, "%s", line);
+    cr_expect(part == of && part > 400);
+    cr_expect(asked_h > 0 && held_h / asked_h > 1.9999 && held_h / asked_h < 2.0001);
+    free(text);
     sand_jobset_close(set);
 }
 
