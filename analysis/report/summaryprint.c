@@ -32,7 +32,7 @@ static void print_head(FILE *out, enum sand_style style, const struct sand_overv
     fprintf(out, "  %s simulated, %zu replication%s, seed %llu\n",
             sand_text_quantity(overview->duration_s, SAND_DIM_TIME).s, overview->n_runs,
             plural(overview->n_runs), (unsigned long long)meta->seed);
-    fprintf(out, "  %s GPUs; %zu job%s asking for %s GPUs in all\n",
+    fprintf(out, "  %s GPUs; %zu job%s with %s GPUs held in all (whole nodes)\n",
             sand_text_whole(overview->capacity_gpus).s, overview->n_jobs, plural(overview->n_jobs),
             sand_text_whole((double)overview->gpus_asked).s);
     fprintf(out, "  digest %.12s, sandtable %.16s, physics %.16s\n", meta->digest,

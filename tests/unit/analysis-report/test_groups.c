@@ -28,7 +28,7 @@ static struct sand_groups_row row(uint32_t replication, const char *by, const ch
 // finished of 6, 4 failed) and 700 of 10 x 200.
 static void fill(struct sand_rowset *rows, struct sand_overview *overview, struct sand_arena *arena)
 {
-    static struct sand_groups_row groups[6];
+    static struct sand_groups_row groups[7];
     static struct sand_jobs_row jobs[2];
     static struct sand_replications_row runs[2] = {{.replication = 4}, {.replication = 5}};
     groups[0] = row(5, "all", "all", "finished", 7, 20);
@@ -37,12 +37,13 @@ static void fill(struct sand_rowset *rows, struct sand_overview *overview, struc
     groups[3] = row(4, "class", "b", "finished", 6, 10);
     groups[4] = row(5, "class", "b", "finished", 3, 20);
     groups[5] = row(5, "class", "a", "finished", 4, 20);
+    groups[6] = row(5, "size", "16", "finished", 7, 20);
     jobs[0] = (struct sand_jobs_row){.replication = 4, .end_ns = INT64_C(100) * SAND_NS_PER_S};
     jobs[1] = (struct sand_jobs_row){.replication = 5,
                                      .submit_ns = INT64_C(50) * SAND_NS_PER_S,
                                      .end_ns = INT64_C(250) * SAND_NS_PER_S};
     *rows = (struct sand_rowset){.groups = groups,
-                                 .n_groups = 6,
+                                 .n_groups = 7,
                                  .jobs = jobs,
                                  .n_jobs = 2,
                                  .replications = runs,
@@ -58,7 +59,7 @@ Test(groups, means_over_runs)
     struct sand_rowset rows;
     struct sand_overview o;
     fill(&rows, &o, &arena);
-    cr_assert_eq(o.n_groups, 4);
+    cr_assert_eq(o.n_groups, 5);
     cr_expect_str_eq(o.groups[0].ending, "ended failed");
     cr_expect_float_eq(o.groups[0].jobs, 2, 1e-12);
     cr_expect_float_eq(o.groups[0].wait_mean_s, 1000, 1e-9, "of the one run that has them");
@@ -95,6 +96,7 @@ Test(groups, printed_with_their_definitions)
     fflush(out);
     cr_expect(strstr(text, "all, ended failed"), "%s", text);
     cr_expect(strstr(text, "class b"), "%s", text);
+    cr_expect(strstr(text, "size 16 GPUs held "), "%s", text);
     cr_expect(strstr(text, "first start - submit"), "%s", text);
     cr_expect(strstr(text, "10 GPUs x 2.5 min from first submit to last end"), "%s", text);
     for (const char *line = text; *line; line += strcspn(line, "\n") + 1)
