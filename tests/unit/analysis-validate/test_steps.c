@@ -273,6 +273,16 @@ Test(predictions, any_number_of_workers)
     sand_step_rows_clear(&rows);
 }
 
+// What to do about a row stands at the end of the step level's message.
+Test(predictions, long_reasons_are_kept_whole)
+{
+    read_rows("a,Measured by A" DENSE "1,1,,1,FSDP,2,1000000000,bf16,,,,1.5,,\n");
+    predict(1);
+    const char *why = predictions[0].why, *end = strstr(why, "or lower global_batch");
+    cr_assert(strlen(why) > 120 && end && strcmp(end, "or lower global_batch") == 0, "%s", why);
+    sand_step_rows_clear(&rows);
+}
+
 // Errors by hand: +10 %, -10 %, +20 %; the listed row does not count. The two rows that are equal
 // in every input were measured at 1.0 and 1.2 s: each is 1/11 off their mean.
 Test(report, figures_by_hand)
