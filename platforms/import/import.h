@@ -23,8 +23,9 @@ const char *sand_import_format_name(enum sand_import_format format); // "nccl-to
 struct sand_import_options {
     const char *file; // how messages name the input
     const char *data; // directory that holds platforms/catalogue
-    const char *node; // id of a node type of the catalogue; NULL: what the input suggests
+    const char *node; // node type of the catalogue, "ID" or "sandtable:node/ID"; NULL: suggested
     const char *name; // of the cluster or node type that is written; NULL: "imported"
+    uint32_t nics_per_node; // ibnetdiscover, if adapters carry no host names; 0: unknown
 };
 
 struct sand_import_result {

@@ -22,6 +22,48 @@ static void be_silent(void *context, const char *format, ...)
     (void)format;
 }
 
+static int by_text(const struct dirent **left, const struct dirent **right)
+{
+    return strcmp((*left)->d_name, (*right)->d_name);
+}
+
+static int is_entry(const struct dirent *file)
+{
+    size_t n = strlen(file->d_name);
+    return n > 4 && strcmp(file->d_name + n - 4, ".xml") == 0;
+}
+
+// Names the nearest entry of that kind, or all there are.
+static int refuse_absent(struct import_job *job, const char *kind, const char *id)
+{
+    enum { MOST = 128, LIST = 400 };
+    const char *names[MOST];
+    char list[LIST] = "";
+    size_t n_names = 0, used = 0;
+    struct dirent **files = NULL;
+    const char *folder =
+        sand_arena_printf(&job->arena, "%s/platforms/catalogue/%s", job->options->data, kind);
+    int n = folder ? scandir(folder, &files, is_entry, by_text) : -1;
+    for (int i = 0; i < n; i++) {
+        char *name = sand_arena_printf(&job->arena, "%.*s", (int)strlen(files[i]->d_name) - 4,
+                                       files[i]->d_name);
+        if (name != NULL && n_names < MOST)
+            names[n_names++] = name;
+        free(files[i]); // of scandir
+    }
+    free(files);
+    const char *nearest = sand_nearest(id, names, n_names);
+    if (nearest != NULL)
+        return import_refuse(job, 0,
+                             "there is no %s \"%.80s\" in the catalogue; did you mean \"%s\"?",
+                             kind, id, nearest);
+    for (size_t i = 0; i < n_names && used < LIST; i++)
+        used += (size_t)snprintf(list + used, LIST - used, "%s%s", i > 0 ? ", " : "", names[i]);
+    return import_refuse(job, 0, "there is no %s \"%.80s\" in the catalogue (%s); there %s%s", kind,
+                         id, folder ? folder : "", n_names > 0 ? "are " : "is none",
+                         n_names > 0 ? list : "");
+}
+
 int import_entry_open(struct import_job *job, const char *kind, const char *id,
                       struct import_entry_of *entry)
 {
@@ -33,7 +75,7 @@ int import_entry_open(struct import_job *job, const char *kind, const char *id,
     if (path == NULL)
         return import_no_memory(job);
     if (strchr(id, '/') != NULL || sand_file_read(path, MAX_ENTRY_B, &text, &size, NULL) != SAND_OK)
-        return import_refuse(job, 0, "there is no %s \"%s\" in the catalogue (%s)", kind, id, path);
+        return refuse_absent(job, kind, id);
     xmlSetGenericErrorFunc(NULL, be_silent);
     entry->document = xmlReadMemory(text, (int)size, path, NULL,
                                     XML_PARSE_NONET | XML_PARSE_NOERROR | XML_PARSE_NOWARNING);
@@ -157,19 +199,13 @@ const char *import_node_of_sm(uint32_t sm)
 
 // ---- links by rate ----
 
-static int by_text(const struct dirent **left, const struct dirent **right)
-{
-    return strcmp((*left)->d_name, (*right)->d_name);
-}
-
 static int is_network_link(const struct dirent *file)
 {
     static const char *const inside[] = {"nvlink", "pcie", "xgmi", "infinity", "ici"};
-    size_t n = strlen(file->d_name);
     for (size_t i = 0; i < sizeof inside / sizeof *inside; i++)
         if (strncmp(file->d_name, inside[i], strlen(inside[i])) == 0)
             return 0;
-    return n > 4 && strcmp(file->d_name + n - 4, ".xml") == 0;
+    return is_entry(file);
 }
 
 static int has_rate(struct import_job *job, const char *id, double Bps)

@@ -259,11 +259,20 @@ static int check_ports(struct import_job *job, struct ib_fabric *f)
 
 // ---- nodes ----
 
-// "node001 mlx5_0" and "node001 HCA-1" are adapters of node001. A name that every adapter has from
-// the factory says nothing.
+// The name that an adapter has from the factory, "MT4129 ConnectX7 Mellanox Technologies", says
+// nothing of its host; nor does none at all.
+static int is_nameless(const struct ib_machine *ca)
+{
+    size_t digits = strncmp(ca->name, "MT", 2) == 0 ? strspn(ca->name + 2, "0123456789") : 0;
+    char after = digits >= 4 ? ca->name[2 + digits] : '?';
+    return after == '\0' || after == ' ' || strstr(ca->name, "Mellanox") != NULL ||
+           ca->name == ca->guid;
+}
+
+// "node001 mlx5_0" and "node001 HCA-1" are adapters of node001.
 static const char *host_of(struct import_job *job, const struct ib_machine *ca)
 {
-    if (strncmp(ca->name, "MT", 2) == 0 || strstr(ca->name, "Mellanox") != NULL)
+    if (is_nameless(ca))
         return ca->guid;
     const char *host =
         sand_arena_printf(&job->arena, "%.*s", (int)strcspn(ca->name, " "), ca->name);
@@ -287,7 +296,7 @@ static size_t ports_in_use(const struct ib_fabric *f, uint32_t owner)
 struct hosts {
     struct import_index adapters; // by the name of their node
     uint32_t *nics, *first_on;    // ports in use of each node; node + 1 that a switch saw first
-    size_t n;
+    size_t n, n_nameless;         // nodes; adapters without the name of one
 };
 
 // The switches that the ports of nodes lead to: every one of a node's a different one, and nodes
@@ -372,11 +381,51 @@ static int index_hosts(struct import_job *job, const struct ib_fabric *f, struct
             return 0;
     import_index_sort(&h->adapters);
     for (size_t i = 0; i < h->adapters.n; i++) {
+        h->n_nameless += is_nameless(&f->machines[h->adapters.entries[i].value]) ? 1 : 0;
         if (i == 0 || strcmp(h->adapters.entries[i].name, h->adapters.entries[i - 1].name) != 0)
             h->n++;
         h->nics[h->n - 1] += (uint32_t)ports_in_use(f, (uint32_t)h->adapters.entries[i].value);
     }
     return 1;
+}
+
+// --nics-per-node: nodes from the ports in use. Which of them share a node stays unknown, and with
+// it whether they are rails.
+static int count_by_option(struct import_job *job, const struct hosts *h, struct import_tree *t)
+{
+    uint32_t n_nics = job->options->nics_per_node, n_ports = 0;
+    if (h->n_nameless < h->adapters.n)
+        return import_refuse(job, 0,
+                             "%zu of %zu adapters carry the name of their node; the option "
+                             "`nics-per-node' is for fabrics where none does: leave it out",
+                             h->adapters.n - h->n_nameless, h->adapters.n);
+    for (size_t i = 0; i < h->n; i++)
+        n_ports += h->nics[i];
+    if (n_ports == 0 || n_ports % n_nics != 0)
+        return import_refuse(job, 0,
+                             "has %" PRIu32 " adapter ports in use, which are no nodes of %" PRIu32
+                             " each; give another `nics-per-node'",
+                             n_ports, n_nics);
+    t->n_nodes = n_ports / n_nics;
+    t->nics_per_node = n_nics;
+    import_assume(job,
+                  "%" PRIu32 " nodes of %" PRIu32 " NICs, as the option `nics-per-node' says, on "
+                  "leaves that take whole nodes: no adapter carries the name of its node",
+                  t->n_nodes, n_nics);
+    return 1;
+}
+
+static void confess_nameless(struct import_job *job, const struct hosts *h)
+{
+    if (h->n_nameless == 0)
+        return;
+    static const char said[] =
+        "%zu of %zu adapters carry no name of a host but that from the factory (such as \"MT4129 "
+        "ConnectX7 Mellanox Technologies\"): each was taken for a node of its own; set node "
+        "descriptions (\"HOST mlx5_0\") and run ibnetdiscover again, or give the option "
+        "`nics-per-node'";
+    import_assume(job, said, h->n_nameless, h->adapters.n);
+    import_note(job, 0, said, h->n_nameless, h->adapters.n);
 }
 
 // Nodes, how many NIC ports most of them have, and whether those are rails.
@@ -387,6 +436,9 @@ static int measure_hosts(struct import_job *job, const struct ib_fabric *f, stru
         return 0;
     if (h->n == 0)
         return import_refuse(job, 0, "holds no channel adapter of a host; there is no node in it");
+    if (job->options->nics_per_node > 0)
+        return count_by_option(job, h, t);
+    confess_nameless(job, h);
     int railed = are_railed(job, f, h);
     t->n_nodes = (uint32_t)h->n;
     uint32_t *sorted = sand_arena_alloc(&job->arena, h->n, sizeof *sorted);

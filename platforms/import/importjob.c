@@ -323,8 +323,12 @@ enum sand_rc sand_import(enum sand_import_format format, const char *text, size_
                          const struct sand_import_options *options,
                          struct sand_import_result *result, struct sand_diag *diag)
 {
+    static const char prefix[] = "sandtable:node/"; // as the XML we write names it
+    struct sand_import_options bare = *options;
+    if (bare.node != NULL && strncmp(bare.node, prefix, sizeof prefix - 1) == 0)
+        bare.node += sizeof prefix - 1;
     *result = (struct sand_import_result){0};
-    struct import_job job = {.options = options,
+    struct import_job job = {.options = &bare,
                              .format = format,
                              .text = text,
                              .size = size,

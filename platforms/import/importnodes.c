@@ -21,6 +21,7 @@ struct machine {
 struct inventory {
     struct machine *machines;
     size_t n, capacity;
+    struct machine defaults;     // of NodeName=DEFAULT
     struct import_index unknown; // keys reported already
 };
 
@@ -125,12 +126,18 @@ static int report_once(struct import_job *job, struct inventory *inventory, long
     return import_index_add(job, &inventory->unknown, key, 0);
 }
 
+// NodeName=DEFAULT names no node: its values hold for the lines below it, and a later one changes
+// only what it says (slurm.conf(5), "NodeName").
 static int take_record(struct import_job *job, struct inventory *inventory, const char **names,
                        struct machine *current)
 {
-    int done = *names == NULL || add_machines(job, inventory, *names, *current);
+    int done = 1;
+    if (*names != NULL && import_same_word(*names, "DEFAULT"))
+        inventory->defaults = *current;
+    else if (*names != NULL)
+        done = add_machines(job, inventory, *names, *current);
     *names = NULL;
-    *current = (struct machine){.gres = "", .state = ""};
+    *current = inventory->defaults;
     return done;
 }
 
@@ -138,7 +145,7 @@ static int read_records(struct import_job *job, struct inventory *inventory,
                         const struct import_lines *lines)
 {
     const char *names = NULL;
-    struct machine current = {.gres = "", .state = ""};
+    struct machine current = inventory->defaults;
     for (size_t i = 0; i < lines->n; i++) {
         struct import_pair pairs[MAX_PAIRS];
         char *text = lines->lines[i].text;
@@ -307,15 +314,37 @@ static int is_out(const char *state)
     return 0;
 }
 
+// What slurm.conf writes of a node it has not asked yet: no sign of trouble, so said once.
+static int is_unasked(const struct machine *m)
+{
+    return import_same_word(m->state, "UNKNOWN");
+}
+
+static void comment_unasked(struct import_job *job, const struct inventory *inventory)
+{
+    const struct machine *first = NULL;
+    size_t n = 0;
+    for (size_t i = 0; i < inventory->n; i++) {
+        if (!is_unasked(&inventory->machines[i]))
+            continue;
+        if (n++ == 0)
+            first = &inventory->machines[i];
+    }
+    if (n > 0)
+        import_note(job, first->line, "%zu nodes, the first \"%s\", are %s; they are counted", n,
+                    first->name, first->state);
+}
+
 static void comment_machines(struct import_job *job, const struct inventory *inventory,
                              const char *gres)
 {
+    comment_unasked(job, inventory);
     for (size_t i = 0; i < inventory->n; i++) {
         const struct machine *m = &inventory->machines[i];
         if (strcmp(m->gres, gres) != 0)
             import_deviate(job, m->line, "node \"%s\" has \"%s\", most have \"%s\"; it is left out",
                            m->name, m->gres, gres);
-        else if (is_out(m->state))
+        else if (is_out(m->state) && !is_unasked(m))
             import_note(job, m->line, "node \"%s\" is %s; it is counted, as it will come back",
                         m->name, m->state);
     }
@@ -378,7 +407,7 @@ static int write_inventory(struct import_job *job, struct inventory *inventory)
 
 int import_slurm_nodes(struct import_job *job)
 {
-    struct inventory inventory = {0};
+    struct inventory inventory = {.defaults = {.gres = "", .state = ""}};
     int done = read_inventory(job, &inventory) && job->n_refused == 0;
     if (done && inventory.n == 0)
         done = import_refuse(job, 0, "names no node");

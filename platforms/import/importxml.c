@@ -6,20 +6,27 @@
 
 #include "importjob.h"
 
-// A comment may hold neither "--" nor control characters, whatever the input does.
-static void write_comment(FILE *out, const char *text)
+// A comment may hold neither "--" nor control characters, whatever the input does: the second dash
+// becomes the character reference that it would be elsewhere in XML. Returns whether one did.
+static int write_comment(FILE *out, const char *text)
 {
+    int changed = 0;
     char before = ' ';
     for (; *text != '\0'; text++) {
         unsigned char c = (unsigned char)*text;
         char shown = c < ' ' || c >= 127 ? '?' : *text;
-        if (shown == '-' && before == '-')
-            fputc(' ', out);
-        fputc(shown, out);
-        before = shown;
+        if (shown == '-' && before == '-') {
+            fputs("&#45;", out);
+            before = ';';
+            changed = 1;
+        } else {
+            fputc(shown, out);
+            before = shown;
+        }
     }
     if (before == '-')
         fputc(' ', out);
+    return changed;
 }
 
 int import_xml_open(struct import_job *job, struct import_xml *xml)
@@ -32,11 +39,14 @@ int import_xml_open(struct import_job *job, struct import_xml *xml)
           xml->out);
     write_comment(xml->out, sand_import_format_name(job->format));
     fputs("' from ", xml->out);
-    write_comment(xml->out, job->options->file);
+    int changed = write_comment(xml->out, job->options->file);
     for (size_t i = 0; i < job->n_notes; i++) {
         fputs("\n     ", xml->out);
-        write_comment(xml->out, job->notes[i]);
+        changed |= write_comment(xml->out, job->notes[i]);
     }
+    if (changed)
+        fputs("\n     Written &#45; above: a second dash in a row, which no XML comment may hold.",
+              xml->out);
     fputs(" -->\n", xml->out);
     return 1;
 }

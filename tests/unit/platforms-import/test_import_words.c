@@ -1,0 +1,182 @@
+// What an import must say of what it took for granted: names, defaults, power, node types.
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "filegate.h"
+#include "import.h"
+#include "mem.h"
+
+struct answer {
+    enum sand_rc rc;
+    struct sand_import_result result;
+    struct sand_diag diag;
+};
+
+static struct answer import_text(enum sand_import_format format, const char *text,
+                                 struct sand_import_options options)
+{
+    struct answer a = {0};
+    options.data = SAND_SOURCE_DIR;
+    if (options.file == NULL)
+        options.file = "text";
+    a.rc = sand_import(format, text, strlen(text), &options, &a.result, &a.diag);
+    return a;
+}
+
+static struct answer import_file(enum sand_import_format format, const char *file,
+                                 struct sand_import_options options)
+{
+    char path[4096], *text = NULL;
+    size_t size;
+    snprintf(path, sizeof path, "%s/import/%s", SAND_TEST_DATA, file);
+    cr_assert_eq(sand_file_read(path, 1 << 24, &text, &size, NULL), SAND_OK, "%s", path);
+    options.file = file;
+    struct answer a = import_text(format, text, options);
+    sand_free(text);
+    return a;
+}
+
+static void clear(struct answer *a)
+{
+    sand_free(a->result.xml);
+    sand_diag_clear(&a->diag);
+}
+
+static size_t count_messages(const struct answer *a, const char *part)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < a->diag.n_messages; i++)
+        n += strstr(a->diag.messages[i].text, part) != NULL ? 1 : 0;
+    return n;
+}
+
+static void expect_in(const struct answer *a, const char *part)
+{
+    cr_expect(a->rc == SAND_OK && strstr(a->result.xml, part) != NULL, "lacks %s:\n%s", part,
+              a->rc == SAND_OK ? a->result.xml : a->diag.messages[0].text);
+}
+
+static void expect_not_in(const struct answer *a, const char *part)
+{
+    cr_expect(a->rc == SAND_OK && strstr(a->result.xml, part) == NULL, "has %s:\n%s", part,
+              a->rc == SAND_OK ? a->result.xml : a->diag.messages[0].text);
+}
+
+// 32 adapters of 4 nodes, all with the factory's name: 32 nodes, but never silently.
+Test(import_words, factory_names_are_confessed)
+{
+    struct answer a = import_file(SAND_IMPORT_IBNETDISCOVER, "ibnetdiscover-factory.txt",
+                                  (struct sand_import_options){0});
+    expect_in(&a, "nodes=\"32\"");
+    expect_in(&a, "Assumed: 32 of 32 adapters carry no name of a host");
+    cr_expect_eq(count_messages(&a, "taken for a node of its own"), 1);
+    clear(&a);
+    a = import_file(SAND_IMPORT_IBNETDISCOVER, "ibnetdiscover.txt",
+                    (struct sand_import_options){0});
+    expect_not_in(&a, "carry no name");
+    clear(&a);
+}
+
+Test(import_words, nics_per_node_says_it)
+{
+    struct answer a = import_file(SAND_IMPORT_IBNETDISCOVER, "ibnetdiscover-factory.txt",
+                                  (struct sand_import_options){.nics_per_node = 8});
+    expect_in(&a, "nodes=\"4\"");
+    expect_not_in(&a, "Differs:");
+    clear(&a);
+    a = import_file(SAND_IMPORT_IBNETDISCOVER, "ibnetdiscover-factory.txt",
+                    (struct sand_import_options){.nics_per_node = 5});
+    cr_expect(a.rc == SAND_ERR_INPUT && count_messages(&a, "32 adapter ports") == 1);
+    clear(&a);
+    a = import_file(SAND_IMPORT_IBNETDISCOVER, "ibnetdiscover.txt",
+                    (struct sand_import_options){.nics_per_node = 8});
+    cr_expect(a.rc == SAND_ERR_INPUT && count_messages(&a, "carry the name of their node") == 1);
+    clear(&a);
+}
+
+// A host whose name begins with MT is no Mellanox part number.
+Test(import_words, hosts_called_mt)
+{
+    struct answer a = import_text(SAND_IMPORT_IBNETDISCOVER,
+                                  "Switch\t64 \"S-1\" # \"leaf\"\n"
+                                  "[1] \"H-1\"[1](1) # \"MT01 mlx5_0\" lid 5 4xNDR\n"
+                                  "[2] \"H-2\"[1](2) # \"MT01 mlx5_1\" lid 5 4xNDR\n"
+                                  "Ca\t1 \"H-1\" # \"MT01 mlx5_0\"\n"
+                                  "[1](1) \"S-1\"[1] # lid 5 lmc 0 \"leaf\" lid 1 4xNDR\n"
+                                  "Ca\t1 \"H-2\" # \"MT01 mlx5_1\"\n"
+                                  "[1](2) \"S-1\"[2] # lid 5 lmc 0 \"leaf\" lid 1 4xNDR\n",
+                                  (struct sand_import_options){0});
+    expect_in(&a, "nodes=\"1\"");
+    expect_not_in(&a, "carry no name");
+    clear(&a);
+}
+
+// NodeName=DEFAULT is no node; its GRES holds below it until the next DEFAULT changes it.
+Test(import_words, slurm_defaults)
+{
+    struct answer a = import_file(SAND_IMPORT_SLURM_NODES, "slurm-nodes-default.txt",
+                                  (struct sand_import_options){0});
+    expect_in(&a, "nodes=\"6\"");
+    expect_in(&a, "sandtable:node/dgx-h100");
+    expect_not_in(&a, "DEFAULT");
+    cr_expect_eq(count_messages(&a, "left out"), 2); // old0, old1
+    cr_expect_eq(count_messages(&a, "UNKNOWN"), 1);  // not six times
+    cr_expect_eq(count_messages(&a, "6 nodes, the first \"gpu0\""), 1);
+    clear(&a);
+}
+
+// Four GPUs of a DGX H100 (10.2 kW, idle 2 kW, eight GPUs): half of it.
+Test(import_words, power_in_proportion)
+{
+    struct answer a = import_file(SAND_IMPORT_NVIDIA_SMI_TOPO, "smi-topo-4gpus.txt",
+                                  (struct sand_import_options){0});
+    expect_in(&a, "max_power=\"5.1kW\"");
+    expect_in(&a, "idle_power=\"1kW\"");
+    expect_in(&a, "Assumed: max_power and idle_power are 4/8 of those of dgx-h100");
+    expect_in(&a, "assumed=\"gpu scaleup scaleup_link nic host_link max_power idle_power\"");
+    clear(&a);
+}
+
+// No NVLink: scaleup_link is neither written nor listed; storage NICs of the reference are named.
+Test(import_words, what_is_assumed_is_there)
+{
+    struct answer a = import_file(SAND_IMPORT_NCCL_TOPO, "nccl-topo-2gpus.xml",
+                                  (struct sand_import_options){.node = "dgx-h100"});
+    expect_not_in(&a, "scaleup_link");
+    expect_in(&a, "Assumed: storage_nics=2 and storage_nic_rate are those of dgx-h100, whole");
+    expect_in(&a, "max_power=\"2.55kW\"");
+    clear(&a);
+}
+
+// The name that the importer writes itself is taken; others get the nearest, or the list.
+Test(import_words, names_of_node_types)
+{
+    static const char text[] = "NodeName=n[0-3] Gres=gpu:8\n";
+    struct answer a = import_text(SAND_IMPORT_SLURM_NODES, text,
+                                  (struct sand_import_options){.node = "sandtable:node/dgx-h200"});
+    expect_in(&a, "node=\"sandtable:node/dgx-h200\"");
+    clear(&a);
+    a = import_text(SAND_IMPORT_SLURM_NODES, text,
+                    (struct sand_import_options){.node = "sandtable:node/dgx-h20"});
+    cr_expect(a.rc == SAND_ERR_INPUT && count_messages(&a, "did you mean \"dgx-h") == 1);
+    clear(&a);
+    a = import_text(SAND_IMPORT_SLURM_NODES, text, (struct sand_import_options){.node = "../x"});
+    cr_expect(a.rc == SAND_ERR_INPUT && count_messages(&a, "there are a100-4x100, dgx-a100") == 1);
+    clear(&a);
+}
+
+// Two dashes may not stand in a comment: shown as what they are, with a word about it.
+Test(import_words, dashes_in_comments)
+{
+    struct answer a = import_text(SAND_IMPORT_SLURM_NODES, "NodeName=n[0-3] Gres=gpu:8\n",
+                                  (struct sand_import_options){.file = "a--b---.txt"});
+    expect_in(&a, "from a-&#45;b-&#45;-.txt\n");
+    expect_in(&a, "Written &#45; above");
+    clear(&a);
+    a = import_text(SAND_IMPORT_SLURM_NODES, "NodeName=n[0-3] Gres=gpu:8\n",
+                    (struct sand_import_options){.file = "a-b"});
+    expect_not_in(&a, "&#45;");
+    clear(&a);
+}
