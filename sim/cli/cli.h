@@ -47,6 +47,11 @@ uint32_t sand_cli_count(struct argp_state *state, const char *option, const char
 // Takes one positional argument into *slot; argp_error when there is more than one.
 void sand_cli_one_argument(struct argp_state *state, const char **slot, const char *argument);
 
+// Refuses an output that is there already unless `force`, and always one that is an input: the same
+// file by device and inode, whatever it is called. NULLs among the `n` inputs are passed over.
+enum sand_rc sand_cli_check_output(const char *output, int force, const char *const *inputs,
+                                   size_t n, struct sand_diag *diag);
+
 // --data and --set, for verbs that read an experiment. Use as argp child with input `struct
 // sand_cli_load *`.
 struct sand_cli_load {

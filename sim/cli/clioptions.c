@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cli.h"
 #include "mem.h"
@@ -147,4 +148,23 @@ void sand_cli_load_clear(struct sand_cli_load *load)
 {
     sand_free(load->settings);
     *load = (struct sand_cli_load){0};
+}
+
+// ---- outputs
+// --------------------------------------------------------------------------------------
+
+enum sand_rc sand_cli_check_output(const char *output, int force, const char *const *inputs,
+                                   size_t n, struct sand_diag *diag)
+{
+    struct stat there, input;
+    if (output == NULL || stat(output, &there) != 0)
+        return SAND_OK;
+    for (size_t i = 0; i < n; i++)
+        if (inputs[i] != NULL && stat(inputs[i], &input) == 0 && there.st_dev == input.st_dev &&
+            there.st_ino == input.st_ino)
+            return sand_fail(diag, SAND_ERR_USAGE,
+                             "%s: is the input itself (%s); -o must name another file", output,
+                             inputs[i]);
+    return force ? SAND_OK
+                 : sand_fail(diag, SAND_ERR_USAGE, "%s: exists; --force overwrites it", output);
 }

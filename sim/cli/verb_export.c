@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cli.h"
 #include "export.h"
@@ -96,8 +95,8 @@ static enum sand_rc execute(const struct export_options *export, struct sand_dia
     struct sand_spec *spec = NULL;
     char *text = NULL;
     size_t size = 0;
-    if (export->output && !export->force && access(export->output, F_OK) == 0)
-        return sand_fail(diag, SAND_ERR_USAGE, "%s: exists; --force overwrites it", export->output);
+    const char *const inputs[] = {export->load.file, export->load.trace};
+    SAND_TRY(sand_cli_check_output(export->output, export->force, inputs, 2, diag));
     SAND_TRY(sand_cli_load_spec(&export->load, &spec, diag));
     FILE *out = open_memstream(&text, &size);
     enum sand_rc rc = SAND_ERR_NOMEM;

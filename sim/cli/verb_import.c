@@ -2,14 +2,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <inttypes.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cli.h"
 #include "filegate.h"
 #include "import.h"
 #include "mem.h"
 
-enum { KEY_NODE = 256, KEY_NAME, KEY_DATA, KEY_FORCE, MAX_FILE_B = 256 << 20 };
+enum { KEY_NODE = 256, KEY_NAME, KEY_DATA, KEY_FORCE, KEY_NICS, MAX_FILE_B = 256 << 20 };
 
 static const char doc[] =
     "Examples:\n"
@@ -32,6 +31,8 @@ static const struct argp_option options[] = {
     {"node", KEY_NODE, "ID", 0,
      "Node type of the catalogue (clusters), or the one to take the rest from (node types)", 0},
     {"name", KEY_NAME, "NAME", 0, "Name of what is written (default: imported)", 0},
+    {"nics-per-node", KEY_NICS, "N", 0,
+     "NICs of a node, where no adapter carries the name of its node (ibnetdiscover)", 0},
     {"output", 'o', "FILE", 0, "Write here instead of to standard output", 0},
     {"force", KEY_FORCE, NULL, 0, "Overwrite FILE", 0},
     {"data", KEY_DATA, "DIR", 0, "Directory of the catalogue (holds platforms/ and workloads/)", 0},
@@ -85,6 +86,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_DATA:
         import->options.data = arg;
         return 0;
+    case KEY_NICS:
+        import->options.nics_per_node = sand_cli_count(state, "--nics-per-node", arg, 1);
+        return 0;
     case KEY_FORCE:
         import->force = 1;
         return 0;
@@ -97,6 +101,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_END:
         if (!import->options.file)
             argp_error(state, "a format and a file are needed, e.g. ibnetdiscover fabric.txt");
+        if (import->options.nics_per_node > 0 && import->format != SAND_IMPORT_IBNETDISCOVER)
+            argp_error(state, "--nics-per-node is for ibnetdiscover alone");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -122,8 +128,7 @@ static enum sand_rc execute(const struct import_arguments *import, struct sand_d
     struct sand_import_result result;
     char *text = NULL;
     size_t size = 0;
-    if (import->output && !import->force && access(import->output, F_OK) == 0)
-        return sand_fail(diag, SAND_ERR_USAGE, "%s: exists; --force overwrites it", import->output);
+    SAND_TRY(sand_cli_check_output(import->output, import->force, &import->options.file, 1, diag));
     SAND_TRY(sand_file_read(import->options.file, MAX_FILE_B, &text, &size, diag));
     enum sand_rc rc = sand_import(import->format, text, size, &import->options, &result, diag);
     sand_free(text);
