@@ -48,6 +48,11 @@ static int joins_switches(const struct sand_fabric *f, uint32_t link)
     return f->links[link].link_class > SAND_LINK_NIC_DOWN;
 }
 
+static double working_Bps(const struct sand_fabric_link *link)
+{
+    return link->is_down ? 0 : link->capacity_Bps * link->speed;
+}
+
 // The edge of a link, or an edge from nowhere for the direction that comes second.
 static struct sand_graph_edge edge_of(const struct sand_graph *g, const struct sand_fabric *f,
                                       uint32_t link)
@@ -55,12 +60,10 @@ static struct sand_graph_edge edge_of(const struct sand_graph *g, const struct s
     uint32_t ends[2];
     sand_fabric_ends(f, link, ends);
     uint32_t a = ends[0] - f->n_endpoints, b = ends[1] - f->n_endpoints;
-    double capacity =
-        f->links[link].is_down ? 0 : f->links[link].capacity_Bps * f->links[link].speed;
     int upward = g->switches[a].tier != g->switches[b].tier
                      ? g->switches[a].tier < g->switches[b].tier
                      : a < b;
-    return (struct sand_graph_edge){upward ? a : SAND_NONE, b, capacity};
+    return (struct sand_graph_edge){upward ? a : SAND_NONE, b, working_Bps(&f->links[link])};
 }
 
 static int by_ends(const void *left, const void *right)
@@ -114,7 +117,9 @@ static void hang_endpoints(struct sand_graph *g, const struct sand_fabric *f)
         uint32_t ends[2];
         sand_fabric_ends(f, i, ends);
         uint32_t leaf = ends[1] - f->n_endpoints;
-        g->leaf_of[ends[0] * g->n_planes + g->switches[leaf].plane] = leaf;
+        size_t port = (size_t)ends[0] * g->n_planes + g->switches[leaf].plane;
+        g->leaf_of[port] = leaf;
+        g->nic_Bps[port] = working_Bps(&f->links[i]);
         g->switches[leaf].n_endpoints++;
     }
 }
@@ -208,8 +213,9 @@ static enum sand_rc fill(struct sand_graph *g, const struct sand_fabric *f,
                              .is_relayed = relays(cluster)};
     g->switches = sand_calloc(g->n_switches, sizeof *g->switches);
     g->leaf_of = sand_calloc((size_t)g->n_endpoints * g->n_planes, sizeof *g->leaf_of);
+    g->nic_Bps = sand_calloc((size_t)g->n_endpoints * g->n_planes, sizeof *g->nic_Bps);
     g->node_half = sand_calloc(g->n_nodes, sizeof *g->node_half);
-    if (g->switches == NULL || g->leaf_of == NULL || g->node_half == NULL)
+    if (g->switches == NULL || g->leaf_of == NULL || g->nic_Bps == NULL || g->node_half == NULL)
         return no_memory(diag);
     for (uint32_t i = 0; i < g->n_switches; i++) {
         g->switches[i] = switch_of(f, i);
@@ -249,6 +255,7 @@ void sand_graph_free(struct sand_graph *graph)
     sand_free(graph->switches);
     sand_free(graph->edges);
     sand_free(graph->leaf_of);
+    sand_free(graph->nic_Bps);
     sand_free(graph->node_half);
     sand_free(graph->first);
     sand_free(graph->near);

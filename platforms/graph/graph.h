@@ -21,8 +21,8 @@ struct sand_graph_switch {
     uint32_t n_endpoints; // NICs attached
 };
 
-// All cables between two switches; the capacity is that of one direction, health included;
-// NICs count with their full rate, also impaired ones.
+// All cables between two switches; the capacity is that of one direction, at line rate, impaired
+// speeds included (what packets lost cost is not).
 struct sand_graph_edge {
     uint32_t a, b; // a is the lower tier, or the lower number
     double capacity_Bps;
@@ -40,6 +40,7 @@ struct sand_graph {
     int is_relayed;  // nodes pass traffic from one rail to another over their scale-up domain
     // Switch of NIC e in plane p: leaf_of[e * n_planes + p]; NIC = node * nics_per_node + number.
     uint32_t *leaf_of;
+    double *nic_Bps;     // rate of that port, impaired speeds included; 0: it is down
     uint32_t *node_half; // what the bisection sorts nodes by: pod, or leaf, or node
     uint32_t n_halves;   // node_half < n_halves
     // Neighbours of switch s: near[first[s]] to near[first[s + 1] - 1], ascending.
@@ -71,7 +72,7 @@ struct sand_graph_loss {
 
 struct sand_graph_effect {
     uint32_t nodes_dead; // lost themselves
-    uint32_t nodes_cut;  // alive, but no NIC reaches the largest living part of the fabric
+    uint32_t nodes_cut;  // alive, but no NIC reaches the largest living part of the fabric any more
     uint32_t nodes_slow; // connected, with fewer NICs than before
     double bisection_Bps;
 };
@@ -88,9 +89,10 @@ struct sand_graph_cut {
     uint32_t n_cut_nics;        // leaves whose own NICs are the cut
 };
 
-// Least cut between side A and side B: `sides` holds an enum sand_side for every leaf, the NICs of
-// a leaf count with their rate. This is the cut between these two halves; the least over all halves
-// (minimum bisection) is NP-hard. One maximum flow (Goldberg and Tarjan's push-relabel in igraph).
+// Least cut between side A and side B: `sides` holds an enum sand_side for every node, the NICs of
+// a leaf count with the rate that impairments leave them. This is the cut between these two halves;
+// the least over all halves (minimum bisection) is NP-hard. One maximum flow (Goldberg and Tarjan's
+// push-relabel in igraph).
 enum sand_rc sand_graph_cut(const struct sand_graph *graph, const uint8_t *sides,
                             const struct sand_graph_loss *loss, struct sand_graph_cut *cut,
                             struct sand_diag *diag);

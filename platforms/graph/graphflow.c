@@ -29,10 +29,35 @@ static int is_dead(const struct sand_graph_loss *loss, uint32_t s)
 
 // ---- the flow network ----
 
-// Living NIC ports of both sides at every switch.
+// Living NIC ports of both sides at every switch. What impairments take from them is kept apart, so
+// that a healthy fabric is a whole number of ports: no sum of rounded rates.
 struct ports {
-    uint32_t *of[2]; // [n_switches]
+    uint32_t *of[2];     // [n_switches]
+    double *lost_Bps[2]; // [n_switches]
 };
+
+static double ports_Bps(const struct sand_graph *g, const struct ports *ports, unsigned side,
+                        uint32_t s)
+{
+    return ports->of[side][s] * g->port_Bps - ports->lost_Bps[side][s];
+}
+
+static void ports_free(struct ports *ports)
+{
+    for (unsigned side = 0; side < 2; side++) {
+        sand_free(ports->of[side]);
+        sand_free(ports->lost_Bps[side]);
+    }
+}
+
+static int ports_make(struct ports *ports, const struct sand_graph *g)
+{
+    for (unsigned side = 0; side < 2; side++) {
+        ports->of[side] = sand_calloc(g->n_switches, sizeof *ports->of[side]);
+        ports->lost_Bps[side] = sand_calloc(g->n_switches, sizeof *ports->lost_Bps[side]);
+    }
+    return ports->of[0] && ports->of[1] && ports->lost_Bps[0] && ports->lost_Bps[1];
+}
 
 // Vertices: the switches, then source and sink. Edges: the living ones of the graph (`kept` has
 // their numbers), then one per side and switch with NICs of that side, with their rate.
@@ -58,6 +83,7 @@ static void count_ports(const struct sand_graph *g, const uint8_t *sides,
                         struct sand_graph_cut *cut)
 {
     uint32_t n_ports[2] = {0, 0};
+    double lost_Bps[2] = {0, 0};
     for (uint32_t e = 0; e < g->n_endpoints; e++) {
         uint32_t node = e / g->nics_per_node;
         if (sides[node] == SAND_SIDE_NONE || (loss && loss->nodes && loss->nodes[node]))
@@ -65,16 +91,20 @@ static void count_ports(const struct sand_graph *g, const uint8_t *sides,
         unsigned side = sides[node] == SAND_SIDE_A ? 0 : 1;
         uint32_t living = 0;
         for (uint32_t p = 0; p < g->n_planes; p++) {
-            uint32_t leaf = g->leaf_of[e * g->n_planes + p];
-            if (is_dead(loss, leaf))
+            size_t port = (size_t)e * g->n_planes + p;
+            uint32_t leaf = g->leaf_of[port];
+            if (is_dead(loss, leaf) || g->nic_Bps[port] <= 0)
                 continue;
             ports->of[side][leaf]++;
+            ports->lost_Bps[side][leaf] += g->port_Bps - g->nic_Bps[port];
+            lost_Bps[side] += g->port_Bps - g->nic_Bps[port];
             living++;
         }
         n_ports[side] += living;
         cut->endpoints[side] += living > 0 ? 1 : 0;
     }
-    cut->injection_Bps = (n_ports[0] < n_ports[1] ? n_ports[0] : n_ports[1]) * g->port_Bps;
+    cut->injection_Bps =
+        fmin(n_ports[0] * g->port_Bps - lost_Bps[0], n_ports[1] * g->port_Bps - lost_Bps[1]);
 }
 
 // Whole numbers add up exactly as long as the sum stays below 2^53: then push-relabel ends at the
@@ -112,8 +142,7 @@ static igraph_error_t push_all(struct network *n, const struct sand_graph *g,
     for (uint32_t s = 0; s < g->n_switches; s++)
         for (uint32_t side = 0; side < 2; side++)
             if (ports->of[side][s] > 0)
-                IGRAPH_CHECK(
-                    push_edge(n, s, g->n_switches + side, ports->of[side][s] * g->port_Bps));
+                IGRAPH_CHECK(push_edge(n, s, g->n_switches + side, ports_Bps(g, ports, side, s)));
     return igraph_add_edges(&n->graph, &n->ends, NULL);
 }
 
@@ -187,15 +216,13 @@ enum sand_rc sand_graph_cut(const struct sand_graph *graph, const uint8_t *sides
 {
     tame_igraph();
     *cut = (struct sand_graph_cut){0};
-    struct ports ports = {{sand_calloc(graph->n_switches, sizeof(uint32_t)),
-                           sand_calloc(graph->n_switches, sizeof(uint32_t))}};
+    struct ports ports = {0};
     igraph_error_t error = IGRAPH_ENOMEM;
-    if (ports.of[0] != NULL && ports.of[1] != NULL) {
+    if (ports_make(&ports, graph)) {
         count_ports(graph, sides, loss, &ports, cut);
         error = cut_between(graph, loss, &ports, cut);
     }
-    sand_free(ports.of[0]);
-    sand_free(ports.of[1]);
+    ports_free(&ports);
     return error == IGRAPH_SUCCESS ? SAND_OK : igraph_failed(error, diag);
 }
 

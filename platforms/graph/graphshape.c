@@ -191,7 +191,7 @@ static void join_by_nodes(const struct sand_graph *g, const struct sand_graph_lo
         if (i % together == 0)
             first = SAND_NONE;
         uint32_t node = (uint32_t)(i / g->n_planes / g->nics_per_node);
-        if (!lives(loss, g->leaf_of[i]) || !node_lives(loss, node))
+        if (!lives(loss, g->leaf_of[i]) || !node_lives(loss, node) || g->nic_Bps[i] <= 0)
             continue;
         if (first == SAND_NONE)
             first = g->leaf_of[i];
@@ -231,7 +231,8 @@ static uint32_t largest_part(const struct sand_graph *g, const struct sand_graph
     uint64_t n = (uint64_t)g->n_endpoints * g->n_planes;
     for (uint64_t i = 0; i < n; i++) {
         uint32_t p = part[g->leaf_of[i]];
-        if (p != SAND_NONE && node_lives(loss, (uint32_t)(i / g->n_planes / g->nics_per_node)))
+        if (p != SAND_NONE && g->nic_Bps[i] > 0 &&
+            node_lives(loss, (uint32_t)(i / g->n_planes / g->nics_per_node)))
             weight[p]++;
     }
     uint32_t best = SAND_NONE;
@@ -250,13 +251,15 @@ static void count_nodes(const struct sand_graph *g, const struct sand_graph_loss
             effect->nodes_dead++;
             continue;
         }
-        uint32_t joined = 0;
-        for (uint32_t i = 0; i < per_node; i++) {
-            uint32_t p = part[g->leaf_of[(uint64_t)node * per_node + i]];
-            joined += p != SAND_NONE && p == main_part ? 1 : 0;
+        uint32_t before = 0, joined = 0;
+        for (uint64_t i = (uint64_t)node * per_node; i < ((uint64_t)node + 1) * per_node; i++) {
+            uint32_t p = part[g->leaf_of[i]];
+            int works = g->nic_Bps[i] > 0; // down already: this loss does not take it
+            before += works ? 1 : 0;
+            joined += works && p != SAND_NONE && p == main_part ? 1 : 0;
         }
-        effect->nodes_cut += joined == 0 ? 1 : 0;
-        effect->nodes_slow += joined > 0 && joined < per_node ? 1 : 0;
+        effect->nodes_cut += before > 0 && joined == 0 ? 1 : 0;
+        effect->nodes_slow += joined > 0 && joined < before ? 1 : 0;
     }
 }
 

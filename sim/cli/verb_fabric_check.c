@@ -18,7 +18,7 @@ static const char doc[] =
     "of "
     "every class under three kinds of traffic, on the routes that the simulator takes. Exit status "
     "3 "
-    "if the fabric is in pieces.";
+    "if the fabric is in pieces or a NIC is cut off.";
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
@@ -101,23 +101,64 @@ static enum sand_rc print_weak_points(const struct sand_graph *g, struct sand_di
 }
 
 // Switches without a living cable are no pieces: nobody is cut off by them alone.
-static enum sand_rc compare_pieces(const struct sand_graph *g, const uint32_t *part,
-                                   struct sand_diag *diag)
+static void print_idle(const struct sand_graph *g)
 {
-    uint64_t n = (uint64_t)g->n_endpoints * g->n_planes;
     uint32_t n_idle = 0;
-    char a[48], b[48];
     for (uint32_t i = 0; i < g->n_switches; i++)
         n_idle += g->switches[i].n_endpoints == 0 && g->first[i] == g->first[i + 1] ? 1 : 0;
     if (n_idle > 0)
         printf("switches without a living cable  %" PRIu32 "\n", n_idle);
-    for (uint64_t i = 1; i < n; i++)
-        if (part[g->leaf_of[i]] != part[g->leaf_of[0]])
+}
+
+static int has_port(const struct sand_graph *g, uint32_t nic)
+{
+    for (uint32_t p = 0; p < g->n_planes; p++)
+        if (g->nic_Bps[(size_t)nic * g->n_planes + p] > 0)
+            return 1;
+    return 0;
+}
+
+static enum sand_rc compare_pieces(const struct sand_graph *g, const uint32_t *part,
+                                   struct sand_diag *diag)
+{
+    uint64_t n = (uint64_t)g->n_endpoints * g->n_planes;
+    uint32_t first = SAND_NONE;
+    char a[48], b[48];
+    for (uint64_t i = 0; i < n; i++) {
+        if (g->nic_Bps[i] <= 0)
+            continue;
+        if (first == SAND_NONE)
+            first = g->leaf_of[i];
+        if (part[g->leaf_of[i]] != part[first])
             return sand_fail(diag, SAND_ERR_INPUT,
                              "the fabric is in pieces: nothing joins the NICs of %s and %s",
-                             sand_graph_name(g, g->leaf_of[0], a, sizeof a),
+                             sand_graph_name(g, first, a, sizeof a),
                              sand_graph_name(g, g->leaf_of[i], b, sizeof b));
+    }
     return SAND_OK;
+}
+
+// NICs of which every port is down, by the names that <impaired part="..."> takes.
+static enum sand_rc check_nics(const struct sand_graph *g, struct sand_diag *diag)
+{
+    enum { SHOWN = 8, NAME = 32 };
+    char names[SHOWN * NAME] = "";
+    size_t used = 0;
+    uint32_t n = 0;
+    for (uint32_t nic = 0; nic < g->n_endpoints; nic++) {
+        if (has_port(g, nic))
+            continue;
+        if (n++ < SHOWN)
+            used +=
+                (size_t)snprintf(names + used, sizeof names - used, "%snode%" PRIu32 " nic%" PRIu32,
+                                 n > 1 ? ", " : "", nic / g->nics_per_node, nic % g->nics_per_node);
+    }
+    if (n == 0)
+        return SAND_OK;
+    return sand_fail(diag, SAND_ERR_INPUT,
+                     "NICs cut off, with no port that works: %" PRIu32 " of %" PRIu32 " (%s%s); "
+                     "no traffic reaches or leaves them",
+                     n, g->n_endpoints, names, n > SHOWN ? ", ..." : "");
 }
 
 static enum sand_rc check_pieces(const struct sand_graph *g, struct sand_diag *diag)
@@ -147,6 +188,7 @@ static void print_hot_class(const struct sand_fabric *f, enum sand_traffic traff
 
 static enum sand_rc print_traffic(const struct sand_fabric *f, struct sand_diag *diag)
 {
+    uint64_t n_missing = 0;
     printf("time of traffic over that of the NICs (1: nothing slows it)\n"
            "  traffic     link class    hottest     mean  hottest link\n");
     for (unsigned t = 0; t < SAND_TRAFFICS; t++) {
@@ -157,8 +199,11 @@ static enum sand_rc print_traffic(const struct sand_fabric *f, struct sand_diag 
         if (hot.n_missing > 0)
             printf("  %-11s %" PRIu64 " pairs have no route\n",
                    sand_traffic_name((enum sand_traffic)t), hot.n_missing);
+        n_missing += hot.n_missing;
     }
-    return SAND_OK;
+    return n_missing == 0 ? SAND_OK
+                          : sand_fail(diag, SAND_ERR_INPUT,
+                                      "some pairs of NICs have no route, as the table says");
 }
 
 static enum sand_rc check(const struct sand_experiment *experiment, const struct sand_graph *graph,
@@ -166,7 +211,9 @@ static enum sand_rc check(const struct sand_experiment *experiment, const struct
 {
     struct sand_fabric *fabric = NULL;
     (void)input;
+    SAND_TRY(check_nics(graph, diag));
     SAND_TRY(check_pieces(graph, diag));
+    print_idle(graph);
     print_switches(graph);
     SAND_TRY(print_distances(graph, diag));
     SAND_TRY(print_paths(graph, diag));

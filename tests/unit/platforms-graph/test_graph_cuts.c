@@ -73,20 +73,37 @@ static double least_cut(const struct sand_graph *g, const uint8_t *sides)
         for (uint32_t e = 0; e < g->n_endpoints; e++) {
             uint8_t side = sides[e / g->nics_per_node];
             if (side != SAND_SIDE_NONE && (set >> g->leaf_of[e] & 1) != (side == SAND_SIDE_A))
-                crossing += g->port_Bps;
+                crossing += g->nic_Bps[e];
         }
         least = fmin(least, crossing);
     }
     return least;
 }
 
-// Random trees, random sides: the flow's value is the least cut; it is never more than the NICs.
+// Two NICs at 0, 1/2 or full speed.
+static void impair_two(struct plant *p, uint64_t draw, struct sand_impaired slow[2])
+{
+    static char names[2][32];
+    for (uint32_t i = 0; i < 2; i++) {
+        snprintf(names[i], sizeof names[i], "node%u nic0 up",
+                 pick(draw, 200 + i, 0, p->cluster.n_nodes - 1));
+        slow[i] =
+            (struct sand_impaired){.part = names[i], .speed = pick(draw, 210 + i, 0, 2) / 2.0};
+    }
+    p->cluster.impaired = slow;
+    p->cluster.n_impaired = 2;
+}
+
+// Random trees, random sides, impaired NICs: the flow's value is the least cut; it is never more
+// than the NICs.
 Test(graph_cuts, random_trees_against_every_partition)
 {
     uint32_t tested = 0;
     for (uint64_t draw = 0; draw < 300; draw++) {
         struct plant p;
         plant_random(&p, draw);
+        struct sand_impaired slow[2];
+        impair_two(&p, draw, slow);
         struct sand_graph *g = NULL;
         if (sand_graph_build(&p.cluster, &g, NULL) != SAND_OK)
             continue;
@@ -122,6 +139,43 @@ Test(graph_cuts, says_where_the_cut_is)
     sand_graph_free(g);
     plant_set(&p, 6, 8, 0); // one leaf: half its NICs
     cr_expect_float_eq(bisection(&p), 3 * 50e9, 1);
+}
+
+// NICs count with the rate that impairments leave them: half of one, nothing of a dead one.
+Test(graph_cuts, impaired_nics_send_less)
+{
+    struct plant p;
+    plant_set(&p, 32, 8, 0);
+    const struct sand_impaired slow[] = {{.part = "node3 nic0 up", .speed = 0.5},
+                                         {.part = "node4 nic0 up", .speed = 0}};
+    p.cluster.impaired = slow;
+    p.cluster.n_impaired = 2;
+    struct sand_graph *g = plant_graph(&p);
+    struct sand_graph_cut cut = bisection_of(g);
+    cr_expect_float_eq(cut.value_Bps, 14.5 * 50e9, 1);
+    cr_expect_float_eq(cut.injection_Bps, 14.5 * 50e9, 1);
+    cr_expect_eq(cut.endpoints[0], 15);
+    cr_expect_eq(cut.endpoints[1], 16);
+    sand_graph_free(g);
+}
+
+// A node whose NIC was down before is not what the loss of its leaf cuts off.
+Test(graph_cuts, a_loss_takes_no_dead_nic)
+{
+    struct plant p;
+    plant_set(&p, 32, 8, 0);
+    const struct sand_impaired dead = {.part = "node3 nic0 up", .speed = 0};
+    p.cluster.impaired = &dead;
+    p.cluster.n_impaired = 1;
+    struct sand_graph *g = plant_graph(&p);
+    uint8_t *switches = sand_calloc(g->n_switches, 1);
+    struct sand_graph_effect effect;
+    switches[sand_graph_find(g, "leaf0")] = 1;
+    const struct sand_graph_loss loss = {.switches = switches};
+    cr_assert_eq(sand_graph_lose(g, &loss, &effect, NULL), SAND_OK);
+    cr_expect_eq(effect.nodes_cut, 7);
+    sand_free(switches);
+    sand_graph_free(g);
 }
 
 // Out of memory is an answer at every allocation of ours, and the graph stays usable.
