@@ -171,7 +171,12 @@ void sand_fabric_count(const struct sand_fabric *fabric, struct sand_fabric_coun
 
 double sand_fabric_bisection_Bps(const struct sand_fabric *fabric)
 {
-    return fabric->wiring->bisection_Bps(fabric);
+    if (fabric->n_nodes < 2)
+        return 0;
+    const double port_Bps = fabric->links[fabric->first[SAND_LINK_NIC_UP]].capacity_Bps;
+    const uint64_t ports =
+        (uint64_t)(fabric->n_nodes / 2) * fabric->nics_per_node * fabric->link_planes;
+    return fmin(fabric->wiring->bisection_Bps(fabric), (double)ports * port_Bps);
 }
 
 // Eager sender, W packets in flight: a lost packet costs the W packets sent since, so a packet that

@@ -156,7 +156,9 @@ double sand_fabric_goodput(double loss, double window);
 
 // Capacity between two halves of the healthy fabric, in one direction: of the leaves (trees: sums
 // of the uplinks that half the endpoints have), groups or planes of a torus; the closed form of the
-// kind, 0 where there is none (rail only: no network joins all halves).
+// kind, and never more than the NICs of half the nodes can send, which is all there is to one leaf.
+// Nominal: no loss, nothing impaired. 0 where there is none (rail only: no network joins all
+// halves; one node has no halves).
 double sand_fabric_bisection_Bps(const struct sand_fabric *fabric);
 
 #endif

@@ -9,6 +9,7 @@
 //   LOCAL    (group * a + router) * (a - 1) + other router, itself left out
 //   GLOBAL   group * m (g - 1) + port
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 
 #include "fabricwiring.h"
@@ -205,12 +206,15 @@ static void name(const struct sand_fabric *f, const struct sand_fabric_owner *at
                  at->owner / f->routers, at->owner % f->routers, at->port);
 }
 
-// Half of the groups against the others.
+// Half of the groups against the others; of one group, half of its routers.
 static double bisection_Bps(const struct sand_fabric *f)
 {
-    const double half = f->groups / 2;
-    return half * (f->groups - half) * f->group_links *
-           (f->groups > 1 ? f->links[f->first[SAND_LINK_GLOBAL]].capacity_Bps : 0);
+    if (f->groups == 1 && f->routers == 1)
+        return INFINITY; // a router passes on whatever its NICs send
+    const uint32_t n = f->groups > 1 ? f->groups : f->routers, half = n / 2;
+    const uint32_t link = f->first[f->groups > 1 ? SAND_LINK_GLOBAL : SAND_LINK_LOCAL];
+    return (double)half * (n - half) * (f->groups > 1 ? f->group_links : 1) *
+           f->links[link].capacity_Bps;
 }
 
 const struct fabric_wiring fabric_dragonfly = {shape, route, attempts, ends,  reverse,

@@ -9,6 +9,7 @@
 // Leaf of NIC n: fat tree n / endpoints_per_leaf; rails (NIC j of node i): unit(i) * NICs + j, so
 // that the leaves of a unit follow each other; rail only: j * units + unit(i), a rail being a pod.
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 
 #include "fabricplan.h"
@@ -321,7 +322,9 @@ static void name(const struct sand_fabric *f, const struct sand_fabric_owner *at
 static double bisection_Bps(const struct sand_fabric *f)
 {
     const uint32_t leaf = f->first[SAND_LINK_LEAF_UP], spine = f->first[SAND_LINK_SPINE_UP];
-    if (f->leaf_trunks == 0 || (f->n_pods > 1 && !joins_pods(f)) || f->n_leaves < 2)
+    if (f->n_leaves == 1)
+        return INFINITY; // a switch passes on whatever its NICs send
+    if (f->leaf_trunks == 0 || (f->n_pods > 1 && !joins_pods(f)))
         return 0;
     double leaves = f->links[leaf].capacity_Bps * f->link_planes * f->n_leaves * f->leaf_trunks / 2;
     if (!joins_pods(f) || f->n_pods < 2)

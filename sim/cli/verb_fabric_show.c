@@ -123,8 +123,11 @@ static enum sand_rc show(const struct sand_cluster *cluster, struct sand_diag *d
                cluster->impaired[i].speed, cluster->impaired[i].loss);
     const double bisection_Bps = sand_fabric_bisection_Bps(f);
     if (bisection_Bps > 0)
-        printf("%-16s %s one way, %s a GPU\n", "bisection", rate(bisection_Bps, text),
+        printf("%-16s %s one way, %s a GPU (nominal: everything healthy, no loss)\n", "bisection",
+               rate(bisection_Bps, text),
                rate(bisection_Bps / ((double)f->n_nodes * f->gpus_per_node), each));
+    else if (f->n_nodes == 1)
+        printf("%-16s none: one node has no halves\n", "bisection");
     else
         printf("%-16s none: not all halves are joined by the network\n", "bisection");
     sand_fabric_free(f);

@@ -169,6 +169,28 @@ Test(fabric_spreading, bisection_of_trees)
         }
 }
 
+static double bisection_of_nodes(uint32_t n_nodes)
+{
+    struct fixture f;
+    struct sand_fabric *fabric;
+    fixture_set(&f);
+    f.cluster.n_nodes = n_nodes;
+    cr_assert_eq(sand_fabric_build(&f.cluster, &fabric, NULL), SAND_OK);
+    const double Bps = sand_fabric_bisection_Bps(fabric);
+    sand_fabric_free(fabric);
+    return Bps;
+}
+
+// Never more than the NICs of the smaller half of the nodes send: a leaf of four nodes is filled by
+// a quarter, one leaf joins its nodes without any uplink, and one node has no halves.
+Test(fabric_spreading, bisection_within_the_nics)
+{
+    cr_expect_float_eq(bisection_of_nodes(5), 2 * 8 * 50e9, 1);
+    cr_expect_float_eq(bisection_of_nodes(4), 2 * 8 * 50e9, 1);
+    cr_expect_float_eq(bisection_of_nodes(3), 1 * 8 * 50e9, 1);
+    cr_expect_eq(bisection_of_nodes(1), 0);
+}
+
 static void build_direct(struct fixture *f, const struct sand_fabric_spec *spec, uint32_t n,
                          struct sand_fabric **fabric)
 {
@@ -226,5 +248,21 @@ Test(fabric_spreading, dragonfly_loads)
                  72, &fabric);
     expect_load(fabric, SAND_LINK_GLOBAL, 8 * 8);
     expect_load(fabric, SAND_LINK_LOCAL, 4 * (1 + 2 * 4 * 2));
+    sand_fabric_free(fabric);
+}
+
+// One group is all routers joined: 2 x 2 cables between halves of four; one router: its NICs.
+Test(fabric_spreading, bisection_of_one_group)
+{
+    struct fixture f;
+    struct sand_fabric *fabric;
+    struct sand_fabric_spec spec = {
+        .kind = SAND_FABRIC_DRAGONFLY, .groups = 1, .routers = 4, .endpoints_per_router = 4};
+    build_direct(&f, &spec, 16, &fabric);
+    cr_expect_float_eq(sand_fabric_bisection_Bps(fabric), 4 * 50e9, 1);
+    sand_fabric_free(fabric);
+    spec.routers = 1;
+    build_direct(&f, &spec, 4, &fabric);
+    cr_expect_float_eq(sand_fabric_bisection_Bps(fabric), 2 * 50e9, 1);
     sand_fabric_free(fabric);
 }
