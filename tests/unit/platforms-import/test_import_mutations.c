@@ -25,6 +25,9 @@ static const struct source sources[] = {
     {SAND_IMPORT_NCCL_TOPO, "nccl-topo.xml", 9000},
     {SAND_IMPORT_IBNETDISCOVER, "ibnetdiscover-rails.txt", 4000},
     {SAND_IMPORT_GRAPHML, "foreign.graphml", 15000},
+    {SAND_IMPORT_SLURM_NODES, "slurm-nodes-default.txt", 9000},
+    {SAND_IMPORT_IBNETDISCOVER, "ibnetdiscover-factory.txt", 1500},
+    {SAND_IMPORT_NCCL_TOPO, "nccl-topo-2gpus.xml", 3000},
 };
 enum { N_SOURCES = sizeof sources / sizeof *sources };
 
@@ -154,6 +157,9 @@ MUTATE(nvidia_smi_topo, 4)
 MUTATE(nccl_topo, 5)
 MUTATE(ibnetdiscover_rails, 6)
 MUTATE(graphml, 7)
+MUTATE(slurm_defaults, 8)
+MUTATE(factory_names, 9)
+MUTATE(other_gpu_count, 10)
 
 // Without memory at any allocation of ours: reported as such, or done without it, never a leak (the
 // sanitizers watch) or a half answer.
