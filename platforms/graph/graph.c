@@ -228,15 +228,75 @@ static enum sand_rc fill(struct sand_graph *g, const struct sand_fabric *f,
     return index_neighbours(g, diag);
 }
 
+// Impaired links of an aggregate bear its names ("leaf3 up"), which no cable of its own has: every
+// cable of the bundle gets the bundle's health.
+static void spread_health(const struct sand_fabric *bundles, struct sand_fabric *cables)
+{
+    for (uint32_t i = cables->first[SAND_LINK_NIC_UP]; i < cables->n_links; i++) {
+        const struct sand_fabric_owner at = sand_fabric_link_owner(cables, i);
+        const uint32_t within = at.link_class <= SAND_LINK_NIC_DOWN
+                                    ? at.owner * cables->nics_per_node + at.port
+                                    : at.owner;
+        const struct sand_fabric_link *bundle =
+            &bundles->links[bundles->first[at.link_class] + within];
+        cables->links[i].speed *= bundle->speed;
+        cables->links[i].is_down |= bundle->is_down;
+    }
+}
+
+// The switches that are impaired, or the links: only links have a space in their name.
+static size_t pick_impaired(const struct sand_cluster *cluster, int links,
+                            struct sand_impaired *picked)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < cluster->n_impaired; i++)
+        if ((strchr(cluster->impaired[i].part, ' ') != NULL) == links)
+            picked[n++] = cluster->impaired[i];
+    return n;
+}
+
+static enum sand_rc build_from_bundles(const struct sand_cluster *cluster,
+                                       struct sand_impaired *picked, struct sand_fabric **fabric,
+                                       struct sand_diag *diag)
+{
+    struct sand_cluster apart = *cluster;
+    struct sand_fabric *bundles = NULL;
+    apart.impaired = picked;
+    apart.n_impaired = pick_impaired(cluster, 1, picked);
+    SAND_TRY(sand_fabric_build(&apart, &bundles, diag));
+    apart.fabric.spreading = SAND_SPREAD_STATIC;
+    apart.n_impaired = pick_impaired(cluster, 0, picked);
+    enum sand_rc rc = sand_fabric_build(&apart, fabric, diag);
+    if (rc == SAND_OK)
+        spread_health(bundles, *fabric);
+    sand_fabric_free(bundles);
+    return rc;
+}
+
+// Even spreading joins bundles of several switches to one link; static spreading keeps them apart,
+// with the same switches and capacities.
+static enum sand_rc build_apart(const struct sand_cluster *cluster, struct sand_fabric **fabric,
+                                struct sand_diag *diag)
+{
+    const enum sand_spreading spreading = cluster->fabric.spreading;
+    if (cluster->n_impaired > 0 &&
+        (spreading == SAND_SPREAD_EVEN || spreading == SAND_SPREAD_ADAPTIVE)) {
+        struct sand_impaired *picked = sand_calloc(cluster->n_impaired, sizeof *picked);
+        enum sand_rc rc =
+            picked ? build_from_bundles(cluster, picked, fabric, diag) : no_memory(diag);
+        sand_free(picked);
+        return rc;
+    }
+    struct sand_cluster apart = *cluster;
+    apart.fabric.spreading = SAND_SPREAD_STATIC;
+    return sand_fabric_build(&apart, fabric, diag);
+}
+
 enum sand_rc sand_graph_build(const struct sand_cluster *cluster, struct sand_graph **graph,
                               struct sand_diag *diag)
 {
-    // Even spreading joins bundles of several switches to one link; static spreading keeps them
-    // apart, with the same switches and capacities.
-    struct sand_cluster apart = *cluster;
-    apart.fabric.spreading = SAND_SPREAD_STATIC;
     struct sand_fabric *fabric = NULL;
-    SAND_TRY(sand_fabric_build(&apart, &fabric, diag));
+    SAND_TRY(build_apart(cluster, &fabric, diag));
     struct sand_graph *made = sand_calloc(1, sizeof *made);
     enum sand_rc rc = made ? fill(made, fabric, cluster, diag) : no_memory(diag);
     sand_fabric_free(fabric);

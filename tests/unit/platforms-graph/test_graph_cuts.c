@@ -159,6 +159,28 @@ Test(graph_cuts, impaired_nics_send_less)
     sand_graph_free(g);
 }
 
+// Where paths are aggregated, impaired parts bear the names of bundles: every cable of the bundle
+// is slow, of its NIC in every plane; switches beside them are down as ever.
+Test(graph_cuts, impaired_bundles_are_their_cables)
+{
+    struct plant p;
+    plant_set(&p, 32, 8, 0);
+    p.cluster.fabric.planes = 2;
+    p.cluster.fabric.spines = 4;
+    const struct sand_impaired slow[] = {{.part = "leaf0 up", .speed = 0.5},
+                                         {.part = "node9 nic0 up", .speed = 0},
+                                         {.part = "spine0", .speed = 0}};
+    p.cluster.impaired = slow;
+    p.cluster.n_impaired = 2;
+    struct sand_graph *g = plant_graph(&p);
+    cr_expect_float_eq(bisection_of(g).value_Bps, (4 + 7) * 50e9, 1);
+    sand_graph_free(g);
+    p.cluster.n_impaired = 3; // plane 0 keeps 3 of 4 uplinks: 1.5 of leaf0, 3 of leaf1
+    g = plant_graph(&p);
+    cr_expect_float_eq(bisection_of(g).value_Bps, (1.5 + 2 + 3 + 3.5) * 50e9, 1);
+    sand_graph_free(g);
+}
+
 // A node whose NIC was down before is not what the loss of its leaf cuts off.
 Test(graph_cuts, a_loss_takes_no_dead_nic)
 {
