@@ -37,21 +37,22 @@ static uint32_t shift_of(const struct sand_fabric *f, enum sand_traffic traffic,
     return 0;
 }
 
-// Returns how many pairs no route joins.
-static uint64_t count_phase(const struct sand_fabric *f, uint32_t shift, uint32_t *flows)
+static void count_phase(const struct sand_fabric *f, uint32_t shift, uint32_t *flows,
+                        struct sand_hot_links *hot)
 {
-    uint64_t missing = 0;
     uint32_t links[SAND_ROUTE_MAX];
     for (uint32_t from = 0; from < f->n_endpoints; from++) {
         uint32_t to = (uint32_t)(((uint64_t)from + shift) % f->n_endpoints);
         for (uint32_t path = 0; path < f->n_paths; path++) {
             uint32_t n = sand_fabric_route_path(f, from, to, path, links);
-            missing += n == SAND_NONE ? 1 : 0;
+            if (n == SAND_NONE && hot->n_missing++ == 0) {
+                hot->missing[0] = from;
+                hot->missing[1] = to;
+            }
             for (uint32_t i = 0; i < n && n != SAND_NONE; i++)
                 flows[links[i]]++;
         }
     }
-    return missing;
 }
 
 static double nic_rate(const struct sand_fabric *f)
@@ -94,7 +95,7 @@ enum sand_rc sand_hot_links(const struct sand_fabric *fabric, enum sand_traffic 
         hot->classes[fabric->links[i].link_class].n_links++;
     for (uint32_t phase = 0, shift; (shift = shift_of(fabric, traffic, phase)) > 0; phase++) {
         memset(flows, 0, fabric->n_links * sizeof *flows);
-        hot->n_missing += count_phase(fabric, shift, flows);
+        count_phase(fabric, shift, flows, hot);
         take_loads(fabric, flows, hot);
         hot->n_phases++;
         hot->n_flows += fabric->n_endpoints;

@@ -25,6 +25,7 @@ struct sand_hot_class {
 struct sand_hot_links {
     uint32_t n_phases;
     uint64_t n_flows, n_missing; // missing: queue pairs that no route joins
+    uint32_t missing[2];         // the NICs of the first of them; undefined if there is none
     struct sand_hot_class classes[SAND_LINK_CLASSES];
 };
 

@@ -1,6 +1,7 @@
 // sandtable fabric check: connectivity, distances, weak points, and links that traffic heats.
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <inttypes.h>
+#include <string.h>
 
 #include "clifabric.h"
 #include "fabric.h"
@@ -188,7 +189,7 @@ static void print_hot_class(const struct sand_fabric *f, enum sand_traffic traff
 
 static enum sand_rc print_traffic(const struct sand_fabric *f, struct sand_diag *diag)
 {
-    uint64_t n_missing = 0;
+    uint32_t missing[2] = {SAND_NONE, SAND_NONE};
     printf("time of traffic over that of the NICs (1: nothing slows it)\n"
            "  traffic     link class    hottest     mean  hottest link\n");
     for (unsigned t = 0; t < SAND_TRAFFICS; t++) {
@@ -196,14 +197,21 @@ static enum sand_rc print_traffic(const struct sand_fabric *f, struct sand_diag 
         SAND_TRY(sand_hot_links(f, (enum sand_traffic)t, &hot, diag));
         for (unsigned c = 0; c < SAND_LINK_CLASSES; c++)
             print_hot_class(f, (enum sand_traffic)t, &hot.classes[c], c);
-        if (hot.n_missing > 0)
-            printf("  %-11s %" PRIu64 " pairs have no route\n",
-                   sand_traffic_name((enum sand_traffic)t), hot.n_missing);
-        n_missing += hot.n_missing;
+        if (hot.n_missing == 0)
+            continue;
+        printf("  %-11s %" PRIu64 " queue pairs have no route\n",
+               sand_traffic_name((enum sand_traffic)t), hot.n_missing);
+        if (missing[0] == SAND_NONE)
+            memcpy(missing, hot.missing, sizeof missing);
     }
-    return n_missing == 0 ? SAND_OK
-                          : sand_fail(diag, SAND_ERR_INPUT,
-                                      "some pairs of NICs have no route, as the table says");
+    if (missing[0] == SAND_NONE)
+        return SAND_OK;
+    const uint32_t per_node = f->nics_per_node;
+    return sand_fail(diag, SAND_ERR_INPUT,
+                     "NICs that work have no route to each other, first node%" PRIu32 " nic%" PRIu32
+                     " and node%" PRIu32 " nic%" PRIu32,
+                     missing[0] / per_node, missing[0] % per_node, missing[1] / per_node,
+                     missing[1] % per_node);
 }
 
 static enum sand_rc check(const struct sand_experiment *experiment, const struct sand_graph *graph,
