@@ -50,9 +50,8 @@ struct sand_kernel_costs {
     double logit_B;             // bytes per logit
     double cast_fp8_B;          // bytes per GEMM input element for fp8 casts and transposes
     double optimizer_B;         // bytes of traffic per locally updated parameter
-    double pipeline_stage_factor; // slowdown of the stages during fill and drain
-    double scale_loss; // compute slows by this share per doubling of the GPUs beyond eight
-    double buffers_B;  // GPU memory for context, communicators, workspaces, fragmentation
+    double scale_loss;          // compute slows by this share per doubling of the GPUs beyond eight
+    double buffers_B;           // GPU memory for context, communicators, workspaces, fragmentation
 };
 
 // A link type or protocol: rate of one port and what collectives reach on it inside a step.
