@@ -21,4 +21,11 @@ enum sand_rc sand_cli_with_graph(const struct sand_cli_load *load, sand_cli_grap
 char *sand_cli_bandwidth(double Bps, char *buffer);
 char *sand_cli_percent(double part, double whole, char *buffer);
 
+// A sub-verb that takes an experiment and no options of its own: parses the line, loads, calls
+// `work` with the cluster, prints what is to be said.
+typedef enum sand_rc sand_cli_cluster_fn(const struct sand_cluster *cluster,
+                                         struct sand_diag *diag);
+enum sand_rc sand_cli_run_on_cluster(int argc, char **argv, const char *doc,
+                                     sand_cli_cluster_fn *work);
+
 #endif

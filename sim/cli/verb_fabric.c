@@ -114,6 +114,36 @@ enum sand_rc sand_cli_with_graph(const struct sand_cli_load *load, sand_cli_grap
     return rc;
 }
 
+static error_t parse_experiment(int key, char *arg, struct argp_state *state)
+{
+    (void)arg;
+    if (key != ARGP_KEY_INIT)
+        return ARGP_ERR_UNKNOWN;
+    state->child_inputs[0] = state->input;
+    return 0;
+}
+
+enum sand_rc sand_cli_run_on_cluster(int argc, char **argv, const char *doc_text,
+                                     sand_cli_cluster_fn *work)
+{
+    static const struct argp_child children[] = {{&sand_cli_load_argp, 0, NULL, 0}, {0}};
+    const struct argp argp = {NULL, parse_experiment, "EXPERIMENT.xml", doc_text, children, NULL,
+                              NULL};
+    struct sand_cli_load load = {0};
+    struct sand_spec *spec = NULL;
+    struct sand_diag diag = {0};
+    sand_cli_parse(&argp, argc, argv, &load);
+    enum sand_rc rc = sand_cli_load_spec(&load, &spec, &diag);
+    if (rc == SAND_OK)
+        rc = work(&sand_spec_experiment(spec)->cluster, &diag);
+    if (spec)
+        sand_spec_free(spec);
+    sand_diag_print(&diag, stderr);
+    sand_diag_clear(&diag);
+    sand_cli_load_clear(&load);
+    return rc;
+}
+
 char *sand_cli_bandwidth(double Bps, char *buffer)
 {
     return sand_quantity_format(Bps, SAND_DIM_BANDWIDTH, 4, buffer, 48);

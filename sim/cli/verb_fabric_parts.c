@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <inttypes.h>
 
-#include "cli.h"
+#include "clifabric.h"
 #include "fabricparts.h"
 #include "spec.h"
 #include "units.h"
@@ -18,15 +18,6 @@ static const char doc[] =
     "Counts switches, cables and transceivers. Metres need the lengths of the cables (node_cable, "
     "leaf_cable, core_cable); watts and dollars need a price list, an entry of the catalogue that "
     "may be copied into <definitions> and edited. Exit status 3 if the fabric cannot be built.";
-
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-    (void)arg;
-    if (key != ARGP_KEY_INIT)
-        return ARGP_ERR_UNKNOWN;
-    state->child_inputs[0] = state->input;
-    return 0;
-}
 
 static void print_count(const char *label, uint64_t count)
 {
@@ -127,21 +118,7 @@ static enum sand_rc print_parts(const struct sand_cluster *cluster, struct sand_
 
 static enum sand_rc run(int argc, char **argv)
 {
-    static const struct argp_child children[] = {{&sand_cli_load_argp, 0, NULL, 0}, {0}};
-    static const struct argp argp = {NULL, parse, "EXPERIMENT.xml", doc, children, NULL, NULL};
-    struct sand_cli_load load = {0};
-    struct sand_spec *spec = NULL;
-    struct sand_diag diag = {0};
-    sand_cli_parse(&argp, argc, argv, &load);
-    enum sand_rc rc = sand_cli_load_spec(&load, &spec, &diag);
-    if (rc == SAND_OK)
-        rc = print_parts(&sand_spec_experiment(spec)->cluster, &diag);
-    if (spec)
-        sand_spec_free(spec);
-    sand_diag_print(&diag, stderr);
-    sand_diag_clear(&diag);
-    sand_cli_load_clear(&load);
-    return rc;
+    return sand_cli_run_on_cluster(argc, argv, doc, print_parts);
 }
 
 const struct sand_verb sand_verb_fabric_parts = {"parts", "switches, cables, watts, dollars", run};

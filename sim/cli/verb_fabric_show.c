@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <inttypes.h>
 
-#include "cli.h"
+#include "clifabric.h"
 #include "fabric.h"
 #include "spec.h"
 #include "units.h"
@@ -16,15 +16,6 @@ static const char doc[] =
     "\n"
     "Prints tiers, switch counts, oversubscription, the bisection by closed form, spreading, "
     "scale-up domains and losses of the cluster's fabric. Exit status 3 if it cannot be built.";
-
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-    (void)arg;
-    if (key != ARGP_KEY_INIT)
-        return ARGP_ERR_UNKNOWN;
-    state->child_inputs[0] = state->input;
-    return 0;
-}
 
 static const char *rate(double Bps, char buffer[48])
 {
@@ -136,21 +127,7 @@ static enum sand_rc show(const struct sand_cluster *cluster, struct sand_diag *d
 
 static enum sand_rc run(int argc, char **argv)
 {
-    static const struct argp_child children[] = {{&sand_cli_load_argp, 0, NULL, 0}, {0}};
-    static const struct argp argp = {NULL, parse, "EXPERIMENT.xml", doc, children, NULL, NULL};
-    struct sand_cli_load load = {0};
-    struct sand_spec *spec = NULL;
-    struct sand_diag diag = {0};
-    sand_cli_parse(&argp, argc, argv, &load);
-    enum sand_rc rc = sand_cli_load_spec(&load, &spec, &diag);
-    if (rc == SAND_OK)
-        rc = show(&sand_spec_experiment(spec)->cluster, &diag);
-    if (spec)
-        sand_spec_free(spec);
-    sand_diag_print(&diag, stderr);
-    sand_diag_clear(&diag);
-    sand_cli_load_clear(&load);
-    return rc;
+    return sand_cli_run_on_cluster(argc, argv, doc, show);
 }
 
 const struct sand_verb sand_verb_fabric_show = {"show", "tiers, counts, bisection in words", run};
