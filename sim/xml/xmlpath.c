@@ -32,44 +32,57 @@ static int holds_catalogue(const char *dir)
     return n > 0 && (size_t)n < sizeof path && access(path, R_OK | X_OK) == 0;
 }
 
-// Beside the running program, or above it.
-static const char *search_program(struct sand_arena *arena)
+// Beside the running program, or above it; *found stays NULL where there is none.
+static enum sand_rc search_program(struct sand_arena *arena, const char **found)
 {
     char path[PATH_MAX];
     ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
     if (n <= 0)
-        return NULL;
+        return SAND_OK;
     path[n] = '\0';
     char *slash = strrchr(path, '/');
     *slash = '\0';
     const char *shared = sand_arena_printf(arena, "%s/../share/sandtable", path);
-    if (shared && holds_catalogue(shared))
-        return shared;
+    if (!shared)
+        return SAND_ERR_NOMEM;
+    if (holds_catalogue(shared)) {
+        *found = shared;
+        return SAND_OK;
+    }
     for (; slash; slash = strrchr(path, '/')) {
         *slash = '\0';
-        if (holds_catalogue(path))
-            return sand_arena_strdup(arena, path);
+        if (!holds_catalogue(path))
+            continue;
+        *found = sand_arena_strdup(arena, path);
+        return *found ? SAND_OK : SAND_ERR_NOMEM;
     }
-    return NULL;
+    return SAND_OK;
 }
 
-const char *sand_xml_data(struct sand_xml *xml)
+// Where the catalogue is: as given, else $SANDTABLE_DATA, else share/sandtable beside the program
+// or the source tree above it. Afterwards xml->data is NULL if there is none.
+static enum sand_rc find_data(struct sand_xml *xml)
 {
+    const char *data = xml->data, *named = getenv("SANDTABLE_DATA");
     if (xml->data_known)
-        return xml->data;
-    const char *named = getenv("SANDTABLE_DATA");
-    if (!xml->data && named && *named)
-        xml->data = sand_arena_strdup(&xml->arena, named);
-    else if (!xml->data)
-        xml->data = search_program(&xml->arena);
+        return SAND_OK;
+    if (!data && named && *named)
+        data = named;
+    else if (!data)
+        SAND_TRY(search_program(&xml->arena, &data));
     char real[PATH_MAX];
-    xml->data_known = 1;
-    xml->catalogue.name = "the catalogue";
-    if (xml->data && realpath(xml->data, real))
+    if (data && realpath(data, real)) {
         xml->catalogue.real = sand_arena_strdup(&xml->arena, real);
-    if (!xml->catalogue.real)
-        xml->data = NULL;
-    return xml->data;
+        data = sand_arena_strdup(&xml->arena, data);
+        if (!xml->catalogue.real || !data)
+            return SAND_ERR_NOMEM;
+    } else {
+        data = NULL;
+    }
+    xml->data = data;
+    xml->catalogue.name = "the catalogue";
+    xml->data_known = 1;
+    return SAND_OK;
 }
 
 static int is_plain_name(const char *text, size_t length)
@@ -153,7 +166,9 @@ static enum sand_rc check_entry_name(struct sand_xml *xml, const char *name,
                       name);
         return SAND_ERR_INPUT;
     }
-    if (sand_xml_data(xml))
+    if (find_data(xml) != SAND_OK)
+        return out_of_memory(diag, name);
+    if (xml->data)
         return SAND_OK;
     sand_diag_add(diag, SAND_ERROR, place.file, place.line,
                   "\"sandtable:%s\": no catalogue found; set SANDTABLE_DATA to the directory that "

@@ -35,7 +35,9 @@ struct sand_xml_place {
 // anything but parse="xml" of a whole file, xi:fallback, absolute paths, every URL scheme, a cycle
 // (the chain is printed), and what exceeds the bounds above. No network, no system XML catalogue.
 //
-// `data` is the directory that holds platforms/ and workloads/; NULL: see sand_xml_data().
+// `data` is the directory that holds platforms/ and workloads/; NULL: $SANDTABLE_DATA, else
+// ../share/sandtable beside the running program, else the nearest directory above the program that
+// holds platforms/catalogue (a build tree).
 // All problems of all files are reported, then SAND_ERR_INPUT (SAND_ERR_IO if `path` itself cannot
 // be read). On success *xml is to be closed. O(bytes read).
 enum sand_rc sand_xml_open(const char *path, const char *data, struct sand_xml **xml,
@@ -58,11 +60,6 @@ enum sand_rc sand_xml_entry(struct sand_xml *xml, const char *kind, const char *
 
 // Whether the catalogue has the entry.
 int sand_xml_has_entry(struct sand_xml *xml, const char *kind, const char *id);
-
-// The catalogue's directory: what sand_xml_open was given, else $SANDTABLE_DATA, else
-// ../share/sandtable beside the running program, else the nearest directory above the program that
-// holds platforms/catalogue (a build tree). NULL if there is none.
-const char *sand_xml_data(struct sand_xml *xml);
 
 // Where an element or attribute comes from.
 struct sand_xml_place sand_xml_place(const xmlNode *node);

@@ -3,6 +3,7 @@
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "mem.h"
@@ -10,16 +11,21 @@
 
 // The k-th allocation fails, for every k until none is left to fail: each load ends in
 // SAND_ERR_NOMEM with nothing returned, and the last one succeeds.
-static void fail_each_allocation(const char *path, const char *setting, uint64_t at_least)
+static void fail_each_allocation(const char *path, const char *catalogue, const char *setting,
+                                 uint64_t at_least)
 {
+    struct sand_spec_options options = {.catalogue = catalogue, .settings = &setting};
+    options.n_settings = setting != NULL;
     for (uint64_t k = 1;; k++) {
         struct sand_spec *spec = NULL;
         struct sand_diag diag = {0};
         uint64_t before = sand_mem_count();
         sand_mem_fail_at(k);
-        enum sand_rc rc = spec_load_with(path, setting, NULL, NULL, &spec, &diag);
+        enum sand_rc rc = sand_spec_load(path, &options, &spec, &diag);
         uint64_t made = sand_mem_count() - before;
         sand_mem_fail_at(0);
+        if (rc != SAND_OK && rc != SAND_ERR_NOMEM)
+            sand_diag_print(&diag, stderr);
         sand_diag_clear(&diag);
         if (rc == SAND_OK) {
             cr_expect_lt(made, k, "allocation %llu failed and nobody noticed",
@@ -35,8 +41,27 @@ static void fail_each_allocation(const char *path, const char *setting, uint64_t
 
 Test(nomem, every_allocation_may_fail, .timeout = 120)
 {
-    fail_each_allocation(SPEC_VALID("smallest"), "policies/@hot_spares=1", 10);
-    fail_each_allocation(SPEC_VALID("definitions"), NULL, 10);
+    fail_each_allocation(SPEC_VALID("smallest"), SPEC_CATALOGUE, "policies/@hot_spares=1", 10);
+    fail_each_allocation(SPEC_VALID("definitions"), SPEC_CATALOGUE, NULL, 10);
+}
+
+// How full the arenas are when an allocation comes depends on how long the paths are: wherever the
+// tree lies, the same must hold. (The hostile build, whose chunks have 64 bytes, tries every one.)
+Test(nomem, every_allocation_may_fail_at_any_length_of_path, .timeout = 120)
+{
+    char root[] = "/tmp/sandtable-length-XXXXXX", command[600], directory[300], path[400],
+         data[400];
+    cr_assert_not_null(mkdtemp(root));
+    for (int length = 1; length < 64; length += 3) {
+        snprintf(directory, sizeof directory, "%s/%0*d", root, length, 0);
+        snprintf(command, sizeof command, "cp -r '%s' '%s'", SPEC_DATA, directory);
+        cr_assert_eq(system(command), 0);
+        snprintf(path, sizeof path, "%s/valid/smallest.xml", directory);
+        snprintf(data, sizeof data, "%s/data", directory);
+        fail_each_allocation(path, data, NULL, 10);
+    }
+    snprintf(command, sizeof command, "rm -r '%s'", root);
+    cr_assert_eq(system(command), 0);
 }
 
 // A trace of 20,000 jobs, each written out in full: the schema must not slow down with what is
