@@ -418,9 +418,7 @@ static enum sand_rc sort_links(struct step_traffic *traffic, const uint32_t *bin
 
 // ---- all together -------------------------------------------------------------------------------
 
-enum sand_rc step_traffic_build(const struct sand_step_question *question, const uint32_t *binding,
-                                size_t n_binding, struct step_traffic *traffic,
-                                struct sand_diag *diag)
+void step_traffic_shape(const struct sand_step_question *question, struct step_traffic *traffic)
 {
     const struct sand_split *split = &question->job->split;
     *traffic =
@@ -432,6 +430,13 @@ enum sand_rc step_traffic_build(const struct sand_step_question *question, const
     traffic->rails_simulated = split->tp / traffic->rails;
     traffic->channels = ring_channels(traffic);
     traffic->ring_nodes = ring_nodes(traffic);
+}
+
+enum sand_rc step_traffic_build(const struct sand_step_question *question, const uint32_t *binding,
+                                size_t n_binding, struct step_traffic *traffic,
+                                struct sand_diag *diag)
+{
+    step_traffic_shape(question, traffic);
     traffic->n_flows =
         traffic->n_actors + (3 * traffic->n_actors + traffic->pp) * traffic->rails_simulated;
     traffic->flows = sand_calloc(traffic->n_flows, sizeof *traffic->flows);

@@ -69,6 +69,10 @@ struct step_traffic {
     uint32_t n_links;
 };
 
+// Lays out ranks and tells how rings run, routing nothing: the members from n_actors to channels.
+// O(actors x divisors).
+void step_traffic_shape(const struct sand_step_question *question, struct step_traffic *traffic);
+
 // Lays out ranks, routes every hop, decides which shared links to leave out (under SAND_FOLD): all
 // but those of `binding` (fabric links, ascending).
 enum sand_rc step_traffic_build(const struct sand_step_question *question, const uint32_t *binding,

@@ -1,0 +1,231 @@
+// The work of one step before anybody is placed: compute, bytes and latency of every chunk.
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "work.h"
+
+#include <math.h>
+
+#include "collective.h"
+#include "train.h"
+
+enum { WEIGHT_B = 2 }; // bytes of a gathered parameter: 16-bit weights, whatever the GEMMs run in
+
+struct step_setting step_setting_make(const struct sand_step_question *q)
+{
+    struct step_setting set = {.q = q, .split = &q->job->split, .type = q->cluster->node_type};
+    set.cost = (struct sand_cost){set.type->gpu, q->kernels, q->job->software};
+    sand_cost_layer(&set.cost, q->job->model, set.split, &set.layer);
+    sand_cost_head(&set.cost, q->job->model, set.split, &set.head);
+    set.tokens = (double)set.split->sequence * set.split->micro_batch / set.split->cp;
+    set.activation_B = 2.0 * set.tokens * q->job->model->hidden;
+    const double gpus = (double)set.split->tp * set.split->cp * set.split->pp * set.split->dp;
+    set.slowdown = 1 + q->kernels->scale_loss * (gpus > 8 ? log2(gpus / 8) : 0);
+    return set;
+}
+
+static int is_last(const struct step_setting *set, uint32_t stage, uint32_t chunk)
+{
+    return stage + 1 == set->split->pp && chunk + 1 == set->split->virtual_stages;
+}
+
+// ---- compute and tensor-parallel traffic
+// ----------------------------------------------------------
+
+// Two all-reduces a layer and direction; with sequence parallelism each is a reduce-scatter and an
+// all-gather of the same bytes and twice the base latency (Korthikanti et al. 2022, section 4.2).
+static void set_tp(const struct step_setting *set, double layers, double forwards, double backwards,
+                   struct step_chunk *chunk)
+{
+    const uint32_t tp = set->split->tp;
+    if (tp == 1)
+        return;
+    const struct sand_collective reduce = {SAND_ALL_REDUCE, tp, set->activation_B};
+    const struct sand_collective scatter = {SAND_REDUCE_SCATTER, tp, set->activation_B};
+    const uint32_t domain_gpus = set->q->fabric->nodes_per_domain * set->type->n_gpus;
+    const uint32_t domains = (tp + domain_gpus - 1) / domain_gpus;
+    const struct sand_link_type *scaleup = set->type->scaleup_link;
+    const uint32_t n_network = domains > 1 ? domains : 0;
+    double latency_s =
+        set->split->sequence_parallel
+            ? 2 * sand_collective_latency_s(&scatter, scaleup, set->type->nic, n_network)
+            : sand_collective_latency_s(&reduce, scaleup, set->type->nic, 2 * n_network);
+    const double exposed = set->q->job->software->tp_exposed;
+    const double per_pass_B = 2 * exposed * sand_collective_hop_B(&reduce);
+    latency_s *= 2 * exposed;
+    chunk->tp_B[0] = layers * forwards * per_pass_B;
+    chunk->tp_B[1] = layers * backwards * per_pass_B;
+    chunk->tp_latency_s[0] = layers * forwards * latency_s;
+    chunk->tp_latency_s[1] = layers * backwards * latency_s;
+}
+
+// Ring attention (Liu et al. 2023, arXiv:2310.01889): keys and values go once round the context
+// ranks forwards; backwards they do so again with their gradients.
+static void set_cp(const struct step_setting *set, double layers, double forwards, double backwards,
+                   struct step_chunk *chunk)
+{
+    const struct sand_transformer *model = set->q->job->model;
+    const uint32_t hops = set->split->cp - 1;
+    const double kv_B =
+        2.0 * 2.0 * set->tokens * model->n_kv_heads * model->head_dim / set->split->tp;
+    const double exposed = set->q->job->software->tp_exposed;
+    const uint32_t domain_gpus = set->q->fabric->nodes_per_domain * set->type->n_gpus;
+    const int inside =
+        set->type->scaleup_link != NULL && set->split->cp * set->split->tp <= domain_gpus;
+    const double latency_s =
+        (inside ? set->type->scaleup_link : set->type->nic)->p2p_latency_s * exposed * hops;
+    chunk->cp_B[0] = layers * forwards * exposed * hops * kv_B;
+    chunk->cp_B[1] = layers * backwards * exposed * hops * kv_B;
+    chunk->cp_latency_s[0] = layers * forwards * latency_s;
+    chunk->cp_latency_s[1] = layers * backwards * latency_s;
+}
+
+static void set_compute(const struct step_setting *set, uint32_t stage, uint32_t index,
+                        struct step_chunk *chunk)
+{
+    const double layers = sand_split_layers(set->q->job->model, set->split, stage, index);
+    chunk->recompute_s = layers * set->layer.recompute_s;
+    chunk->forward_s = layers * set->layer.forward_s;
+    chunk->backward_s = layers * set->layer.backward_s + chunk->recompute_s;
+    if (is_last(set, stage, index)) {
+        chunk->forward_s += set->head.forward_s;
+        chunk->backward_s += set->head.backward_s;
+    }
+    chunk->recompute_s *= set->slowdown;
+    chunk->forward_s *= set->slowdown;
+    chunk->backward_s *= set->slowdown;
+    double again = set->split->recompute == SAND_RECOMPUTE_FULL ? 1 : 0;
+    if (set->split->recompute == SAND_RECOMPUTE_PARTIAL)
+        again = set->split->recompute_share;
+    set_tp(set, layers, 1, 1 + again, chunk);
+    set_cp(set, layers, 1, 2 + again, chunk);
+}
+
+// ---- data-parallel traffic
+// ------------------------------------------------------------------------
+
+// Matrices of a chunk on one GPU.
+static double chunk_matrices(const struct step_setting *set, uint32_t stage, uint32_t index)
+{
+    const struct sand_transformer *model = set->q->job->model;
+    const int first = stage == 0 && index == 0;
+    const int last = is_last(set, stage, index);
+    double params =
+        sand_split_layers(model, set->split, stage, index) * sand_model_layer_params(model);
+    if (first)
+        params += sand_model_embedding_params(model);
+    // A tied output layer away from the embedding is a copy of it.
+    if (last && !(model->tied_embeddings && first))
+        params += model->tied_embeddings ? sand_model_embedding_params(model)
+                                         : sand_model_output_params(model);
+    return params / set->split->tp;
+}
+
+// The stage's parameters on one GPU, what is replicated over tensor parallelism included, shared
+// out over its chunks.
+static double chunk_params(const struct step_setting *set, uint32_t stage, uint32_t index)
+{
+    double matrices = 0;
+    for (uint32_t c = 0; c < set->split->virtual_stages; c++)
+        matrices += chunk_matrices(set, stage, c);
+    if (matrices <= 0)
+        return 0;
+    return sand_split_gpu_params(set->q->job->model, set->split, stage) *
+           chunk_matrices(set, stage, index) / matrices;
+}
+
+// A collective of `bytes` over all copies of a stage in `pieces`, over rotated rings.
+static void ring_piece(const struct step_setting *set, const struct step_traffic *traffic,
+                       enum sand_collective_kind kind, double bytes, uint32_t pieces, double *hop_B,
+                       double *latency_s)
+{
+    const uint32_t dp = traffic->dp, nodes = traffic->ring_nodes;
+    const struct sand_collective whole = {kind, dp, bytes / pieces};
+    const uint32_t steps = sand_collective_steps(&whole);
+    const uint32_t n_network = (uint32_t)((uint64_t)steps * (nodes > 1 ? nodes - 1 : 0) / (dp - 1));
+    *hop_B = sand_collective_hop_B(&whole) / traffic->channels;
+    *latency_s =
+        sand_collective_latency_s(&whole, set->type->scaleup_link, set->type->nic, n_network);
+}
+
+// Whether every micro-batch gathers weights and scatters gradients.
+static int is_sharded(const struct sand_split *split)
+{
+    return split->sharding != SAND_SHARD_OPTIMIZER;
+}
+
+// A layer at a time when sharded, else by buckets.
+static uint32_t pieces_of_chunk(const struct step_setting *set, uint32_t layers)
+{
+    const struct sand_split *split = set->split;
+    const int overlaps = split->overlap_grad_reduce || split->overlap_param_gather;
+    uint32_t pieces = overlaps ? split->buckets / split->virtual_stages : 1;
+    if (is_sharded(split) || pieces > layers)
+        pieces = layers;
+    return pieces < 1 ? 1 : pieces;
+}
+
+static void set_dp(const struct step_setting *set, const struct step_traffic *traffic,
+                   uint32_t stage, uint32_t index, struct step_chunk *chunk)
+{
+    const struct sand_split *split = set->split;
+    chunk->pieces =
+        pieces_of_chunk(set, sand_split_layers(set->q->job->model, split, stage, index));
+    if (traffic->dp == 1)
+        return;
+    const int scatters = split->distributed_optimizer || is_sharded(split);
+    const double params = chunk_params(set, stage, index);
+    ring_piece(set, traffic, scatters ? SAND_REDUCE_SCATTER : SAND_ALL_REDUCE,
+               params * split->grad_B, chunk->pieces, &chunk->reduce_B, &chunk->reduce_latency_s);
+    if (scatters)
+        ring_piece(set, traffic, SAND_ALL_GATHER, params * WEIGHT_B, chunk->pieces,
+                   &chunk->gather_B, &chunk->gather_latency_s);
+}
+
+void step_chunk_set(const struct step_setting *set, const struct step_traffic *traffic,
+                    uint32_t stage, uint32_t index, struct step_chunk *chunk)
+{
+    set_compute(set, stage, index, chunk);
+    set_dp(set, traffic, stage, index, chunk);
+}
+
+// ---- what holds for the whole step --------------------------------------------------------------
+
+double step_optimizer_s(const struct step_setting *set, const struct step_traffic *traffic,
+                        uint32_t stage)
+{
+    double updated = sand_split_gpu_params(set->q->job->model, set->split, stage);
+    if (set->split->distributed_optimizer || is_sharded(set->split))
+        updated /= traffic->dp;
+    return sand_cost_optimizer_s(&set->cost, updated);
+}
+
+void step_header_set(const struct step_setting *set, struct step_header *h)
+{
+    const struct sand_split *split = set->split;
+    const struct sand_transformer *model = set->q->job->model;
+    h->pp = split->pp;
+    h->chunks = split->virtual_stages;
+    h->micro_batches = sand_split_micro_batches(split);
+    const int parallel = split->dp * split->cp > 1;
+    h->sharded = parallel && is_sharded(split);
+    h->gather_backward = h->sharded && split->sharding == SAND_SHARD_PARAMETERS;
+    h->gathers = parallel && (split->distributed_optimizer || h->sharded);
+    h->overlap_reduce = h->sharded || (split->overlap_grad_reduce && parallel);
+    h->overlap_gather = h->sharded || (h->gathers && split->overlap_param_gather);
+    // What cannot be prefetched or left to run: everything when overlap is switched off.
+    h->exposed_reduce =
+        h->sharded && !split->overlap_grad_reduce ? 1 : set->q->job->software->dp_exposed;
+    // Gathers that are not sharded set out before the step begins to compute.
+    h->exposed_gather = !h->sharded                   ? 0
+                        : split->overlap_param_gather ? set->q->job->software->dp_exposed
+                                                      : 1;
+    // Every rank sends its share of the tensor (scatter/gather, Narayanan et al. 2021,
+    // section 4.1).
+    h->send_B = set->activation_B / split->tp;
+    h->send_latency_s = set->type->nic->p2p_latency_s;
+    h->overhead_s = set->q->job->software->step_overhead_s;
+    h->tokens = (double)split->global_batch * split->sequence;
+    h->model_flops = sand_model_flops(model, split);
+    h->hardware_flops = h->model_flops + sand_recompute_flops(model, split);
+    h->peak_flops = sand_cost_peak_flops(set->type->gpu, split->precision) * split->tp * split->cp *
+                    split->pp * split->dp;
+}

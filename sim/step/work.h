@@ -1,0 +1,37 @@
+// The work of one step before anybody is placed: what every chunk of every stage computes and
+// sends. Internal to sim/step. SPDX-License-Identifier: GPL-2.0-or-later
+#ifndef SAND_SIM_STEP_WORK_H
+#define SAND_SIM_STEP_WORK_H
+
+#include <stdint.h>
+
+#include "cost.h"
+#include "stepproblem.h"
+#include "traffic.h"
+
+// What the pieces of work need to know of the question.
+struct step_setting {
+    const struct sand_step_question *q;
+    const struct sand_split *split;
+    const struct sand_node_type *type;
+    struct sand_cost cost;
+    struct sand_layer_times layer, head;
+    double tokens;       // of one micro-batch on one context rank
+    double activation_B; // of them between two layers, whole tensor
+    double slowdown;     // of compute: more GPUs, more of them late
+};
+
+// Costs of a layer and of the head: once per question.
+struct step_setting step_setting_make(const struct sand_step_question *question);
+
+// One chunk of one stage. Of the traffic it reads the shape alone (step_traffic_shape).
+// O(virtual stages).
+void step_chunk_set(const struct step_setting *set, const struct step_traffic *traffic,
+                    uint32_t stage, uint32_t index, struct step_chunk *chunk);
+
+double step_optimizer_s(const struct step_setting *set, const struct step_traffic *traffic,
+                        uint32_t stage);
+
+void step_header_set(const struct step_setting *set, struct step_header *header);
+
+#endif
