@@ -53,7 +53,8 @@ def tree(root):
             if not name.startswith(".") and name != "__pycache__"
             and not (relative == "." and name in ("build", "out"))
             and not os.path.exists(os.path.join(folder, name, "CMakeCache.txt")))
-        found += [os.path.normpath(os.path.join(relative, name)) for name in files]
+        # In a git worktree .git is a file, which names the place of its repository.
+        found += [os.path.normpath(os.path.join(relative, name)) for name in files if name != ".git"]
     return sorted(found)
 
 
