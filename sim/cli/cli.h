@@ -47,9 +47,14 @@ uint32_t sand_cli_count(struct argp_state *state, const char *option, const char
 // Takes one positional argument into *slot; argp_error when there is more than one.
 void sand_cli_one_argument(struct argp_state *state, const char **slot, const char *argument);
 
-// Refuses an output that is there already unless `force`, and always one that is an input: the same
-// file by device and inode, whatever it is called. NULLs among the `n` inputs are passed over.
-enum sand_rc sand_cli_check_output(const char *output, int force, const char *const *inputs,
+// A file to be written. Refused is one that is there already unless `force`, and always what is no
+// regular file and what is an input: the same file by device and inode, whatever it is called.
+// NULLs among the `n` inputs are passed over.
+struct sand_cli_output {
+    const char *option, *path; // "-o", and NULL for standard output
+    int force;
+};
+enum sand_rc sand_cli_check_output(const struct sand_cli_output *output, const char *const *inputs,
                                    size_t n, struct sand_diag *diag);
 
 // --data and --set, for verbs that read an experiment. Use as argp child with input `struct
@@ -68,7 +73,6 @@ void sand_cli_load_clear(struct sand_cli_load *load);
 // sand_cli_cache *`; afterwards `dir` is the directory of the store, NULL for none.
 struct sand_cli_cache {
     const char *dir;
-    int none;
     char chosen[4096]; // what $SANDTABLE_CACHE, $XDG_CACHE_HOME or $HOME say
 };
 extern const struct argp sand_cli_cache_argp;

@@ -9,13 +9,15 @@
 
 enum { KEY_CACHE = 512, KEY_NO_CACHE };
 
+static const char none[] = "none"; // wherever the directory is named
+
 static const struct argp_option options[] = {
     {"cache", KEY_CACHE, "DIR", 0,
-     "Directory of simulated steps kept for later runs; default: $SANDTABLE_CACHE (\"none\": no "
-     "cache), else $XDG_CACHE_HOME/sandtable, else ~/.cache/sandtable. Results are the same "
-     "without",
+     "Directory of simulated steps kept for later runs; \"none\" is none, \"./none\" a directory. "
+     "Default: $SANDTABLE_CACHE, else $XDG_CACHE_HOME/sandtable, else ~/.cache/sandtable. Results "
+     "are the same without",
      2},
-    {"no-cache", KEY_NO_CACHE, NULL, 0, "Neither use nor fill the cache", 2},
+    {"no-cache", KEY_NO_CACHE, NULL, 0, "The same as --cache=none", 2},
     {0}};
 
 static const char *below(struct sand_cli_cache *cache, const char *root, const char *rest)
@@ -30,7 +32,7 @@ static const char *default_dir(struct sand_cli_cache *cache)
     const char *own = getenv("SANDTABLE_CACHE"), *xdg = getenv("XDG_CACHE_HOME");
     const char *home = getenv("HOME");
     if (own && own[0])
-        return strcmp(own, "none") == 0 ? NULL : own;
+        return own;
     if (xdg && xdg[0] == '/')
         return below(cache, xdg, "/sandtable");
     if (home && home[0] == '/')
@@ -48,13 +50,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         cache->dir = arg;
         return 0;
     case KEY_NO_CACHE:
-        cache->none = 1;
+        cache->dir = none;
         return 0;
     case ARGP_KEY_END:
-        if (cache->none)
-            cache->dir = NULL;
-        else if (!cache->dir)
+        if (!cache->dir)
             cache->dir = default_dir(cache);
+        if (cache->dir && strcmp(cache->dir, none) == 0)
+            cache->dir = NULL;
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;

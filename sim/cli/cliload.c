@@ -1,5 +1,6 @@
 // Reads an experiment, finds the catalogue, and checks what no single room can.
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,12 +18,17 @@
 // ---- catalogue
 // ------------------------------------------------------------------------------------
 
+// 0 leaves in errno why not.
 static int has_catalogue(const char *dir, const char *below)
 {
     char path[4096];
     struct stat info;
     int n = snprintf(path, sizeof path, "%s%s/platforms/catalogue", dir, below);
-    return n > 0 && (size_t)n < sizeof path && stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+    errno = ENAMETOOLONG;
+    if (n <= 0 || (size_t)n >= sizeof path || stat(path, &info) != 0)
+        return 0;
+    errno = ENOTDIR;
+    return S_ISDIR(info.st_mode);
 }
 
 // Whether the catalogue is installed beside this program.
@@ -74,9 +80,9 @@ enum sand_rc sand_cli_load_spec(const struct sand_cli_load *load, struct sand_sp
                                         load->trace};
     if (load->data && !has_catalogue(load->data, ""))
         return sand_fail(diag, SAND_ERR_USAGE,
-                         "--data is \"%s\": holds no platforms/catalogue; name the directory that "
-                         "contains platforms and workloads",
-                         load->data);
+                         "--data is \"%s\": its platforms/catalogue cannot be read: %s; name the "
+                         "directory that contains platforms and workloads",
+                         load->data, strerror(errno));
     return sand_spec_load(load->file, &options, spec, diag);
 }
 

@@ -153,18 +153,30 @@ void sand_cli_load_clear(struct sand_cli_load *load)
 // ---- outputs
 // --------------------------------------------------------------------------------------
 
-enum sand_rc sand_cli_check_output(const char *output, int force, const char *const *inputs,
+static int is_same_file(const struct stat *target, const char *path)
+{
+    struct stat input;
+    return path && stat(path, &input) == 0 && target->st_dev == input.st_dev &&
+           target->st_ino == input.st_ino;
+}
+
+enum sand_rc sand_cli_check_output(const struct sand_cli_output *output, const char *const *inputs,
                                    size_t n, struct sand_diag *diag)
 {
-    struct stat there, input;
-    if (output == NULL || stat(output, &there) != 0)
+    struct stat there, target;
+    const char *path = output->path;
+    if (!path || lstat(path, &there) != 0)
         return SAND_OK;
-    for (size_t i = 0; i < n; i++)
-        if (inputs[i] != NULL && stat(inputs[i], &input) == 0 && there.st_dev == input.st_dev &&
-            there.st_ino == input.st_ino)
+    const int leads = stat(path, &target) == 0;
+    for (size_t i = 0; leads && i < n; i++)
+        if (is_same_file(&target, inputs[i]))
             return sand_fail(diag, SAND_ERR_USAGE,
-                             "%s: is the input itself (%s); -o must name another file", output,
-                             inputs[i]);
-    return force ? SAND_OK
-                 : sand_fail(diag, SAND_ERR_USAGE, "%s: exists; --force overwrites it", output);
+                             "%s: is an input itself (%s); %s must name another file", path,
+                             inputs[i], output->option);
+    if (!S_ISREG(there.st_mode))
+        return sand_fail(diag, SAND_ERR_USAGE, "%s: is no regular file; %s must name another", path,
+                         output->option);
+    return output->force ? SAND_OK
+                         : sand_fail(diag, SAND_ERR_USAGE,
+                                     "%s: exists; --force overwrites it, or name another", path);
 }

@@ -28,9 +28,9 @@ static const struct argp_option options[] = {
 
 struct export_options {
     struct sand_cli_load load;
-    const char *what, *output;
+    const char *what;
+    struct sand_cli_output output;
     enum sand_export_format format;
-    int force;
 };
 
 static enum sand_export_format find_format(struct argp_state *state, const char *name)
@@ -56,10 +56,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         export->format = find_format(state, arg);
         return 0;
     case 'o':
-        export->output = arg;
+        export->output.path = arg;
         return 0;
     case KEY_FORCE:
-        export->force = 1;
+        export->output.force = 1;
         return 0;
     case ARGP_KEY_ARG:
         if (export->what)
@@ -83,31 +83,38 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static enum sand_rc write_out(const struct export_options *export, const char *text, size_t size,
                               struct sand_diag *diag)
 {
-    if (!export->output)
+    if (!export->output.path)
         return fwrite(text, 1, size, stdout) == size
                    ? SAND_OK
                    : sand_fail(diag, SAND_ERR_IO, "cannot write to standard output");
-    return sand_file_write(export->output, text, size, diag);
+    return sand_file_write(export->output.path, text, size, diag);
+}
+
+static enum sand_rc write_fabric(const struct export_options *export, const struct sand_spec *spec,
+                                 struct sand_diag *diag)
+{
+    char *text = NULL;
+    size_t size = 0, n_inputs;
+    const char *const *inputs = sand_spec_inputs(spec, &n_inputs);
+    SAND_TRY(sand_cli_check_output(&export->output, inputs, n_inputs, diag));
+    FILE *out = open_memstream(&text, &size);
+    if (!out)
+        return SAND_ERR_NOMEM;
+    enum sand_rc rc =
+        sand_export_fabric(export->format, &sand_spec_experiment(spec)->cluster, out, diag);
+    if (fclose(out) != 0 && rc == SAND_OK)
+        rc = sand_fail(diag, SAND_ERR_NOMEM, "out of memory");
+    if (rc == SAND_OK)
+        rc = write_out(export, text, size, diag);
+    free(text); // of open_memstream
+    return rc;
 }
 
 static enum sand_rc execute(const struct export_options *export, struct sand_diag *diag)
 {
     struct sand_spec *spec = NULL;
-    char *text = NULL;
-    size_t size = 0;
-    const char *const inputs[] = {export->load.file, export->load.trace};
-    SAND_TRY(sand_cli_check_output(export->output, export->force, inputs, 2, diag));
     SAND_TRY(sand_cli_load_spec(&export->load, &spec, diag));
-    FILE *out = open_memstream(&text, &size);
-    enum sand_rc rc = SAND_ERR_NOMEM;
-    if (out) {
-        rc = sand_export_fabric(export->format, &sand_spec_experiment(spec)->cluster, out, diag);
-        if (fclose(out) != 0 && rc == SAND_OK)
-            rc = sand_fail(diag, SAND_ERR_NOMEM, "out of memory");
-    }
-    if (rc == SAND_OK)
-        rc = write_out(export, text, size, diag);
-    free(text); // of open_memstream
+    enum sand_rc rc = write_fabric(export, spec, diag);
     sand_spec_free(spec);
     return rc;
 }
@@ -117,7 +124,7 @@ static enum sand_rc run(int argc, char **argv)
     static const struct argp_child children[] = {{&sand_cli_load_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {options, parse, "fabric EXPERIMENT.xml", doc, children,
                                      NULL,    NULL};
-    struct export_options export = {.format = SAND_EXPORT_DOT};
+    struct export_options export = {.output.option = "-o", .format = SAND_EXPORT_DOT};
     struct sand_diag diag = {0};
     sand_cli_parse(&argp, argc, argv, &export);
     enum sand_rc rc = execute(&export, &diag);

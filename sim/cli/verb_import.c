@@ -41,8 +41,8 @@ static const struct argp_option options[] = {
 struct import_arguments {
     struct sand_import_options options;
     enum sand_import_format format;
-    const char *output;
-    int has_format, force;
+    struct sand_cli_output output;
+    int has_format;
 };
 
 static enum sand_import_format find_format(struct argp_state *state, const char *name)
@@ -90,10 +90,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         import->options.nics_per_node = sand_cli_count(state, "--nics-per-node", arg, 1);
         return 0;
     case KEY_FORCE:
-        import->force = 1;
+        import->output.force = 1;
         return 0;
     case 'o':
-        import->output = arg;
+        import->output.path = arg;
         return 0;
     case ARGP_KEY_ARG:
         take_argument(import, state, arg);
@@ -116,8 +116,8 @@ static enum sand_rc write_result(const struct import_arguments *import,
                   "%" PRIu32 " lines or attributes not understood, %" PRIu32
                   " statements assumed, %" PRIu32 " differences",
                   result->n_unknown, result->n_assumed, result->n_deviations);
-    if (import->output)
-        return sand_file_write(import->output, result->xml, result->size, diag);
+    if (import->output.path)
+        return sand_file_write(import->output.path, result->xml, result->size, diag);
     return fwrite(result->xml, 1, result->size, stdout) == result->size
                ? SAND_OK
                : sand_fail(diag, SAND_ERR_IO, "cannot write to standard output");
@@ -128,7 +128,7 @@ static enum sand_rc execute(const struct import_arguments *import, struct sand_d
     struct sand_import_result result;
     char *text = NULL;
     size_t size = 0;
-    SAND_TRY(sand_cli_check_output(import->output, import->force, &import->options.file, 1, diag));
+    SAND_TRY(sand_cli_check_output(&import->output, &import->options.file, 1, diag));
     SAND_TRY(sand_file_read(import->options.file, MAX_FILE_B, &text, &size, diag));
     enum sand_rc rc = sand_import(import->format, text, size, &import->options, &result, diag);
     sand_free(text);
@@ -141,7 +141,7 @@ static enum sand_rc execute(const struct import_arguments *import, struct sand_d
 static enum sand_rc run(int argc, char **argv)
 {
     static const struct argp argp = {options, parse, "FORMAT FILE", doc, NULL, NULL, NULL};
-    struct import_arguments import = {0};
+    struct import_arguments import = {.output.option = "-o"};
     struct sand_diag diag = {0};
     char buffer[4096];
     sand_cli_parse(&argp, argc, argv, &import);

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli.h"
@@ -16,10 +15,10 @@ enum { KEY_CSV = 256, KEY_FORCE, KEY_RULES, KEY_DATA };
 static const char usual_rules[] = "platforms/catalogue/step_rules/published.xml";
 
 struct options {
-    const char *file, *csv, *rules;
+    const char *file, *rules;
+    struct sand_cli_output csv;
     struct sand_cli_load load; // its --data only
     uint32_t jobs;
-    int force;
 };
 
 static const char doc[] =
@@ -49,10 +48,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     struct options *o = state->input;
     switch (key) {
     case KEY_CSV:
-        o->csv = arg;
+        o->csv.path = arg;
         return 0;
     case KEY_FORCE:
-        o->force = 1;
+        o->csv.force = 1;
         return 0;
     case KEY_RULES:
         o->rules = arg;
@@ -73,30 +72,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     default:
         return ARGP_ERR_UNKNOWN;
     }
-}
-
-static int is_same_file(const struct stat *a, const char *path)
-{
-    struct stat b;
-    return path && stat(path, &b) == 0 && a->st_dev == b.st_dev && a->st_ino == b.st_ino;
-}
-
-// Before any row is predicted: a file that is there stays unless told otherwise, what is read and
-// what is no file stays in any case.
-static enum sand_rc check_output(const struct options *o, struct sand_diag *diag)
-{
-    struct stat out;
-    if (!o->csv || lstat(o->csv, &out) != 0)
-        return SAND_OK;
-    if (is_same_file(&out, o->file) || is_same_file(&out, o->rules))
-        return sand_fail(diag, SAND_ERR_USAGE, "%s: --csv names a file that is read; name another",
-                         o->csv);
-    if (!S_ISREG(out.st_mode))
-        return sand_fail(diag, SAND_ERR_USAGE, "%s: --csv is no regular file; name another",
-                         o->csv);
-    return o->force ? SAND_OK
-                    : sand_fail(diag, SAND_ERR_USAGE, "%s: exists; name another or give --force",
-                                o->csv);
 }
 
 static enum sand_rc write_csv(const struct sand_step_results *results, const char *path,
@@ -128,8 +103,8 @@ static enum sand_rc predict_and_print(const struct options *o, const struct sand
         printf("%s: %zu rows, rules %s (%s)\n", o->file, rows->n, rules->id, rules->from.date);
         rc = sand_step_report_print(&results, stdout);
     }
-    if (rc == SAND_OK && o->csv)
-        rc = write_csv(&results, o->csv, diag);
+    if (rc == SAND_OK && o->csv.path)
+        rc = write_csv(&results, o->csv.path, diag);
     if (rc == SAND_OK && sand_step_count_scored(&results) == 0)
         rc = sand_fail(diag, SAND_ERR_INPUT,
                        "%s: no row of %zu can be scored; the report says why of each", o->file,
@@ -143,12 +118,17 @@ static enum sand_rc execute(const struct options *o, struct sand_diag *diag)
 {
     struct sand_spec *spec = NULL;
     struct sand_step_rows rows;
-    SAND_TRY(check_output(o, diag));
+    size_t n_inputs;
+    SAND_TRY(sand_cli_check_output(&o->csv, &o->file, 1, diag));
     SAND_TRY(sand_cli_load_rules(&o->load, o->rules, usual_rules, &spec, diag));
-    enum sand_rc rc = sand_step_rows_read(o->file, &rows, diag);
+    const char *const *inputs = sand_spec_inputs(spec, &n_inputs);
+    enum sand_rc rc = sand_cli_check_output(&o->csv, inputs, n_inputs, diag);
     if (rc == SAND_OK)
+        rc = sand_step_rows_read(o->file, &rows, diag);
+    if (rc == SAND_OK) {
         rc = predict_and_print(o, sand_spec_rules(spec), &rows, diag);
-    sand_step_rows_clear(&rows);
+        sand_step_rows_clear(&rows);
+    }
     sand_spec_free(spec);
     return rc;
 }
@@ -157,7 +137,7 @@ static enum sand_rc run(int argc, char **argv)
 {
     static const struct argp argp = {options, parse, "FILE.csv", doc, NULL, NULL, NULL};
     const long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    struct options o = {.jobs = processors > 0 ? (uint32_t)processors : 1};
+    struct options o = {.csv.option = "--csv", .jobs = processors > 0 ? (uint32_t)processors : 1};
     struct sand_diag diag = {0};
     sand_cli_parse(&argp, argc, argv, &o);
     const enum sand_rc rc = execute(&o, &diag);

@@ -59,11 +59,20 @@ const struct sand_table_info *sand_table_info(enum sand_table table)
     return &tables[table];
 }
 
+// The most bytes of `text`, of which there are more, that fit and end with a whole UTF-8 letter: a
+// byte 10xxxxxx goes on with the one before it, and a letter has at most three of them (RFC 3629).
+static size_t whole_letters(const char *text)
+{
+    const size_t room = SAND_STR_SIZE - 1;
+    size_t length = room;
+    while (room - length < 3 && ((unsigned char)text[length] & 0xC0) == 0x80)
+        length--;
+    return ((unsigned char)text[length] & 0xC0) == 0x80 ? room : length; // no UTF-8: cut anywhere
+}
+
 void sand_cell_set(sand_cell_str *cell, const char *text)
 {
     memset(cell->text, 0, sizeof cell->text);
-    size_t length = strlen(text);
-    if (length >= sizeof cell->text)
-        length = sizeof cell->text - 1;
-    memcpy(cell->text, text, length);
+    const size_t length = strlen(text);
+    memcpy(cell->text, text, length < sizeof cell->text ? length : whole_letters(text));
 }

@@ -46,7 +46,7 @@ struct sand_table_info {
 // Description of a table; never NULL for table < SAND_TABLES.
 const struct sand_table_info *sand_table_info(enum sand_table table);
 
-// Truncates to 63 bytes.
+// Truncates to 63 bytes, or up to three fewer so that no UTF-8 letter is cut in two.
 void sand_cell_set(sand_cell_str *cell, const char *text);
 
 // Where rows go. `row` points at the table's row struct and is copied.

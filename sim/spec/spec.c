@@ -11,6 +11,8 @@ struct sand_spec {
     struct sand_arena arena;
     struct sand_experiment experiment;
     struct sand_step_rules rules;
+    const char **inputs;
+    size_t n_inputs;
 };
 
 static void bind_root(struct spec_binding *binding, xmlNode *root,
@@ -84,8 +86,12 @@ static enum sand_rc check_schema(struct spec_binding *binding)
     return rc;
 }
 
-static enum sand_rc bind_all(struct spec_binding *binding, const struct sand_spec_options *options)
+// ---- loading ----
+
+static enum sand_rc bind_experiment(struct spec_binding *binding, struct sand_spec *spec,
+                                    const struct sand_spec_options *options)
 {
+    (void)spec; // bind_root's, through the binding
     bind_root(binding, sand_xml_root(binding->xml), options);
     if (binding->rc != SAND_OK)
         return sand_fail(binding->diag, binding->rc, "out of memory while reading the experiment");
@@ -96,71 +102,76 @@ static enum sand_rc bind_all(struct spec_binding *binding, const struct sand_spe
     return spec_canonicalise(binding);
 }
 
-enum sand_rc sand_spec_load(const char *path, const struct sand_spec_options *options,
-                            struct sand_spec **spec, struct sand_diag *diag)
-{
-    struct sand_xml *xml;
-    SAND_TRY(sand_xml_open(path, options ? options->catalogue : NULL, &xml, diag));
-    struct sand_spec *loaded = sand_calloc(1, sizeof *loaded);
-    enum sand_rc rc = SAND_ERR_NOMEM;
-    if (loaded) {
-        struct spec_binding binding = {
-            .xml = xml, .arena = &loaded->arena, .diag = diag, .experiment = &loaded->experiment};
-        binding.trace = options ? options->trace : NULL;
-        binding.last = &binding.entries;
-        rc = bind_all(&binding, options);
-    }
-    sand_xml_close(xml);
-    if (rc != SAND_OK) {
-        sand_spec_free(loaded);
-        return rc;
-    }
-    *spec = loaded;
-    return SAND_OK;
-}
-
-// ---- rules of measured steps ----
-
-static enum sand_rc bind_rules(struct spec_binding *binding, struct sand_step_rules *rules)
+static enum sand_rc bind_rules(struct spec_binding *binding, struct sand_spec *spec,
+                               const struct sand_spec_options *options)
 {
     xmlNode *root = sand_xml_root(binding->xml);
+    (void)options;
     if (!spec_is_element(root, spec_step_rules.name)) {
         spec_error(binding, sand_xml_place(root),
                    "root element is <%.60s>; write <step_rules xmlns=\"" SPEC_NAMESPACE "\" ...>",
                    (const char *)root->name);
         return SAND_ERR_INPUT;
     }
-    spec_bind(binding, &spec_step_rules, root, rules);
+    spec_bind(binding, &spec_step_rules, root, &spec->rules);
     if (binding->rc != SAND_OK)
         return sand_fail(binding->diag, binding->rc, "out of memory while reading the rules");
     return binding->n_errors > 0 ? SAND_ERR_INPUT : check_schema(binding);
 }
 
-enum sand_rc sand_spec_load_rules(const char *path, const struct sand_spec_options *options,
-                                  struct sand_spec **spec, struct sand_diag *diag)
+static enum sand_rc keep_inputs(const struct sand_xml *xml, const char *trace,
+                                struct sand_spec *spec)
+{
+    const size_t n = sand_xml_inputs(xml, NULL, 0);
+    spec->inputs = sand_arena_alloc(&spec->arena, n + 1, sizeof *spec->inputs);
+    if (!spec->inputs)
+        return SAND_ERR_NOMEM;
+    spec->n_inputs = sand_xml_inputs(xml, spec->inputs, n);
+    if (trace)
+        spec->inputs[spec->n_inputs++] = trace;
+    for (size_t i = 0; i < spec->n_inputs; i++)
+        if (!(spec->inputs[i] = sand_arena_strdup(&spec->arena, spec->inputs[i])))
+            return SAND_ERR_NOMEM;
+    return SAND_OK;
+}
+
+typedef enum sand_rc bind_fn(struct spec_binding *binding, struct sand_spec *spec,
+                             const struct sand_spec_options *options);
+
+static enum sand_rc load(const char *path, const struct sand_spec_options *options, bind_fn *bind,
+                         struct sand_spec **spec, struct sand_diag *diag)
 {
     struct sand_xml *xml;
     SAND_TRY(sand_xml_open(path, options ? options->catalogue : NULL, &xml, diag));
     struct sand_spec *loaded = sand_calloc(1, sizeof *loaded);
     enum sand_rc rc = SAND_ERR_NOMEM;
     if (loaded) {
-        struct spec_binding binding = {
-            .xml = xml, .arena = &loaded->arena, .diag = diag, .experiment = &loaded->experiment};
+        struct spec_binding binding = {.xml = xml, .arena = &loaded->arena, .diag = diag};
+        binding.trace = options ? options->trace : NULL;
+        binding.experiment = &loaded->experiment;
         binding.last = &binding.entries;
-        rc = bind_rules(&binding, &loaded->rules);
+        rc = bind(&binding, loaded, options);
+        if (rc == SAND_OK)
+            rc = keep_inputs(xml, binding.trace, loaded);
     }
     sand_xml_close(xml);
-    if (rc != SAND_OK) {
+    if (rc == SAND_OK)
+        *spec = loaded;
+    else
         sand_spec_free(loaded);
-        return rc;
-    }
-    *spec = loaded;
-    return SAND_OK;
+    return rc;
 }
 
-const struct sand_step_rules *sand_spec_rules(const struct sand_spec *spec)
+enum sand_rc sand_spec_load(const char *path, const struct sand_spec_options *options,
+                            struct sand_spec **spec, struct sand_diag *diag)
 {
-    return &spec->rules;
+    return load(path, options, bind_experiment, spec, diag);
+}
+
+enum sand_rc sand_spec_load_rules(const char *path, const struct sand_spec_options *options,
+                                  struct sand_spec **spec, struct sand_diag *diag)
+{
+    return load(path, options, bind_rules, spec, diag);
 }
 
 void sand_spec_free(struct sand_spec *spec)
@@ -171,7 +182,20 @@ void sand_spec_free(struct sand_spec *spec)
     sand_free(spec);
 }
 
+// ---- what was loaded ----
+
 const struct sand_experiment *sand_spec_experiment(const struct sand_spec *spec)
 {
     return &spec->experiment;
+}
+
+const struct sand_step_rules *sand_spec_rules(const struct sand_spec *spec)
+{
+    return &spec->rules;
+}
+
+const char *const *sand_spec_inputs(const struct sand_spec *spec, size_t *n)
+{
+    *n = spec->n_inputs;
+    return spec->inputs;
 }

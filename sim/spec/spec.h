@@ -26,6 +26,10 @@ enum sand_rc sand_spec_load(const char *path, const struct sand_spec_options *op
 void sand_spec_free(struct sand_spec *spec);
 const struct sand_experiment *sand_spec_experiment(const struct sand_spec *spec);
 
+// The real paths of all files that made it, so that no output is written over one of them; a file
+// may stand there twice. Owned by `spec`.
+const char *const *sand_spec_inputs(const struct sand_spec *spec, size_t *n);
+
 // Reads <step_rules>, the same way; there are no settings.
 enum sand_rc sand_spec_load_rules(const char *path, const struct sand_spec_options *options,
                                   struct sand_spec **spec, struct sand_diag *diag);

@@ -25,10 +25,12 @@ static enum sand_rc out_of_memory(struct sand_diag *diag, const char *what)
 
 // ---- the catalogue ----
 
+// 0 leaves in errno why not.
 static int holds_catalogue(const char *dir)
 {
     char path[PATH_MAX];
     int n = snprintf(path, sizeof path, "%s/platforms/catalogue", dir);
+    errno = ENAMETOOLONG;
     return n > 0 && (size_t)n < sizeof path && access(path, R_OK | X_OK) == 0;
 }
 
@@ -59,27 +61,39 @@ static enum sand_rc search_program(struct sand_arena *arena, const char **found)
     return SAND_OK;
 }
 
+// The directory that was named, with what named it; afterwards xml->no_data says why if it is none.
+static enum sand_rc take_data(struct sand_xml *xml, const char *data, const char *named_by)
+{
+    char real[PATH_MAX];
+    if (!holds_catalogue(data) || !realpath(data, real)) {
+        xml->no_data =
+            sand_arena_printf(&xml->arena, "%s\"%s\", whose platforms/catalogue cannot be read: %s",
+                              named_by, data, strerror(errno));
+        xml->data = NULL;
+        return xml->no_data ? SAND_OK : SAND_ERR_NOMEM;
+    }
+    const char *kept = sand_arena_strdup(&xml->arena, data);
+    xml->catalogue.real = sand_arena_strdup(&xml->arena, real);
+    if (!kept || !xml->catalogue.real)
+        return SAND_ERR_NOMEM;
+    xml->data = kept;
+    return SAND_OK;
+}
+
 // Where the catalogue is: as given, else $SANDTABLE_DATA, else share/sandtable beside the program
 // or the source tree above it. Afterwards xml->data is NULL if there is none.
 static enum sand_rc find_data(struct sand_xml *xml)
 {
-    const char *data = xml->data, *named = getenv("SANDTABLE_DATA");
+    const char *data = xml->data, *variable = getenv("SANDTABLE_DATA");
     if (xml->data_known)
         return SAND_OK;
-    if (!data && named && *named)
-        data = named;
+    const char *named_by = data ? "" : "SANDTABLE_DATA, which is ";
+    if (!data && variable && *variable)
+        data = variable;
     else if (!data)
         SAND_TRY(search_program(&xml->arena, &data));
-    char real[PATH_MAX];
-    if (data && realpath(data, real)) {
-        xml->catalogue.real = sand_arena_strdup(&xml->arena, real);
-        data = sand_arena_strdup(&xml->arena, data);
-        if (!xml->catalogue.real || !data)
-            return SAND_ERR_NOMEM;
-    } else {
-        data = NULL;
-    }
-    xml->data = data;
+    if (data)
+        SAND_TRY(take_data(xml, data, named_by));
     xml->catalogue.name = "the catalogue";
     xml->data_known = 1;
     return SAND_OK;
@@ -171,9 +185,10 @@ static enum sand_rc check_entry_name(struct sand_xml *xml, const char *name,
     if (xml->data)
         return SAND_OK;
     sand_diag_add(diag, SAND_ERROR, place.file, place.line,
-                  "\"sandtable:%s\": no catalogue found; set SANDTABLE_DATA to the directory that "
-                  "holds platforms/catalogue",
-                  name);
+                  "\"sandtable:%s\": no catalogue found%s%s; set SANDTABLE_DATA to the directory "
+                  "that holds platforms/catalogue",
+                  name, xml->no_data ? " in " : ", neither beside the program nor above it",
+                  xml->no_data ? xml->no_data : "");
     return SAND_ERR_INPUT;
 }
 
@@ -327,5 +342,10 @@ enum sand_rc sand_xml_inside(struct sand_xml *xml, const xmlNode *node, const ch
     const struct sand__xml_file *from = sand__xml_file_of(node);
     if (!from || !from->real)
         from = xml->main; // an element made by --set
-    return resolve(xml, from, relative, place, real, diag);
+    struct sand__xml_file *file = sand__xml_file_new(xml, NULL);
+    if (!file)
+        return out_of_memory(diag, relative);
+    SAND_TRY(resolve(xml, from, relative, place, &file->real, diag));
+    *real = file->real;
+    return SAND_OK;
 }

@@ -36,8 +36,9 @@ struct sand__xml_file {
 struct sand_xml {
     struct sand_arena arena;
     struct sand__xml_area experiment, catalogue;
-    const char *data; // as given or found, NULL: none
-    int data_known;   // data and catalogue.real are set
+    const char *data;    // as given or found, NULL: none
+    const char *no_data; // why what was given is none
+    int data_known;      // data, or no_data, and catalogue.real are set
     struct sand__xml_file *files;
     struct sand__xml_file *main;
     xmlDict *dict; // shared, so that nodes can move between documents

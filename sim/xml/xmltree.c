@@ -146,6 +146,17 @@ const char *sand_xml_directory(const struct sand_xml *xml)
     return xml->experiment.real;
 }
 
+size_t sand_xml_inputs(const struct sand_xml *xml, const char **paths, size_t room)
+{
+    size_t n = 0;
+    for (const struct sand__xml_file *file = xml->files; file; file = file->next) {
+        if (file->real && n < room)
+            paths[n] = file->real;
+        n += file->real != NULL;
+    }
+    return n;
+}
+
 const struct sand__xml_file *sand__xml_file_of(const xmlNode *node)
 {
     while (node && node->type != XML_DOCUMENT_NODE && !node->_private)

@@ -50,6 +50,10 @@ xmlNode *sand_xml_root(const struct sand_xml *xml);
 // The real path of the experiment's directory ("" for the root directory).
 const char *sand_xml_directory(const struct sand_xml *xml);
 
+// The real paths of what was read or resolved so far, some more than once; owned by `xml`. Returns
+// their number and stores the first `room` of them.
+size_t sand_xml_inputs(const struct sand_xml *xml, const char **paths, size_t room);
+
 // The root element of catalogue entry `kind/id`: <data>/workloads/models/ID.xml for models,
 // <data>/workloads/mixes/ID.xml for mixes,
 // <data>/platforms/clusters and platforms/faults for those, <data>/platforms/catalogue/KIND/ID.xml

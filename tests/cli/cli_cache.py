@@ -144,6 +144,11 @@ def check_places(report, scratch):
     for env in (environment(), environment(HOME=str(scratch), SANDTABLE_CACHE="none")):
         done = run(["cache", "info"], scratch, env)
         report.check(done.stdout == "no cache is used\n", f"none: {done.stdout}{done.stderr}")
+    for args in (["--no-cache"], ["--cache=none"]):
+        done = run(["cache", "info", *args], scratch, environment(SANDTABLE_CACHE="c"))
+        report.check(done.stdout == "no cache is used\n", f"{args}: {done.stdout}{done.stderr}")
+    done = run(["cache", "info", "--cache=./none"], scratch)
+    report.check("directory  ./none\n" in done.stdout, f"./none: {done.stdout}{done.stderr}")
     done = run(["cache", "info", "--cache=c"], scratch)
     report.check(f"steps      {counters(scratch, 'none')['children'] // 3}\n" in done.stdout,
                  f"info: {done.stdout}{done.stderr}")

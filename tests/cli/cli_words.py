@@ -5,6 +5,8 @@ import io
 import json
 import os
 import pty
+import re
+import shutil
 import subprocess
 
 from cli_runner import DATA, PROGRAM, SOURCE, Report, Scratch, environment, run
@@ -31,7 +33,8 @@ ROWS = [
     ("run small.xml --jobs two", USAGE, [], ['--jobs is "two": is not a whole number']),
     ("run small.xml --replications 1.5", USAGE, [], ["no whole number"]),
     ("run small.xml --set duration", USAGE, [], ["has no value; write PATH=VALUE"]),
-    ("run small.xml --data nowhere", USAGE, [], ["holds no platforms/catalogue"]),
+    ("run small.xml --data nowhere", USAGE, [], ["platforms/catalogue cannot be read",
+                                                  "No such file or directory"]),
     ("step small.xml --format=jsn", USAGE, [], ["must be text, json or csv; did you mean json?"]),
     ("step small.xml --job pretrian", USAGE, [], ['did you mean "pretrain"?']),
     ("step small.xml --job batch", USAGE, [], ["recorded duration"]),
@@ -90,9 +93,10 @@ ROWS = [
      ['no node "dgx-h10" in the catalogue; did you mean "dgx-h100"?']),
     ("import graphml f.graphml -o imported.xml", OK, [], ["0 differences"]),
     ("import graphml f.graphml --nics-per-node=8", USAGE, [], ["for ibnetdiscover alone"]),
-    ("import graphml f.graphml -o ./f.graphml --force", USAGE, [], ["is the input itself"]),
+    ("import graphml f.graphml -o ./f.graphml --force", USAGE, [], ["is an input itself"]),
     ("import graphml f.graphml -o imported.xml", USAGE, [], ["exists; --force"]),
-    ("export fabric small.xml -o ./small.xml --force", USAGE, [], ["is the input itself"]),
+    ("export fabric small.xml -o ./small.xml --force", USAGE, [], ["is an input itself"]),
+    ("export fabric small.xml -o /dev/null --force", USAGE, [], ["is no regular file"]),
     # results
     ("run small.xml -o out/a", OK, ["3 replications, seed 7"], ["results: out/a/results.h5\n"]),
     ("run small.xml -o out/a", USAGE, [], ["out/a/results.h5: exists", "--force"]),
@@ -110,7 +114,7 @@ ROWS = [
 def run_rows(report, scratch):
     for row in ROWS:
         line, status, out_parts, err_parts = row
-        done = run(line.replace("SOURCE", str(SOURCE)).split(), scratch)
+        done = run([word.replace("SOURCE", str(SOURCE)) for word in line.split()], scratch)
         said = f"`sandtable {line}`: exit {done.returncode}\n{done.stdout[-600:]}{done.stderr}"
         if status is None:
             report.check(done.returncode in (INPUT, IO), said)
@@ -204,10 +208,51 @@ def full_output(report, scratch):
                  f"schema to a full disk: {done.returncode} {done.stderr}")
 
 
+def inputs_stay(report, scratch):
+    """No output replaces anything that made it: not what is included, nor a trace, nor --trace."""
+    cluster = re.search(r"<cluster.*</cluster>", (scratch / "small.xml").read_text(), re.S)[0]
+    (scratch / "cluster.xml").write_text(cluster.replace("<cluster ",
+                                                         '<cluster xmlns="urn:sandtable:1" '))
+    (scratch / "parts.xml").write_text("""<experiment xmlns="urn:sandtable:1" name="p" duration="1d">
+        <xi:include xmlns:xi="http://www.w3.org/2001/XInclude" href="cluster.xml"/>
+        <jobs><trace file="jobs.swf" format="swf" processors_per_node="8"/></jobs></experiment>""")
+    for name in ("jobs.swf", "other.swf"):
+        (scratch / name).write_bytes((SOURCE / "tests/data/traces/good.swf").read_bytes())
+    (scratch / "linked.xml").hardlink_to(scratch / "cluster.xml")
+    for name in ("cluster.xml", "linked.xml", "jobs.swf", "other.swf"):
+        before = (scratch / name).read_bytes()
+        trace = ["--trace=other.swf"] if name == "other.swf" else []
+        done = run(["export", "fabric", "parts.xml", "--force", "-o", name, *trace], scratch)
+        report.check(done.returncode == USAGE and "is an input itself" in done.stderr,
+                     f"export over {name}: {done.returncode} {done.stderr}")
+        report.check((scratch / name).read_bytes() == before, f"export wrote over {name}")
+    done = run(["export", "fabric", "parts.xml", "-o", "parts.dot"], scratch)
+    report.check(done.returncode == OK, f"export beside the inputs: {done.stderr}")
+
+
+def catalogue(report, scratch):
+    """Why there is no catalogue is said, however long its path."""
+    deep = scratch.joinpath(*["d" * 200] * 3)
+    deep.mkdir(parents=True)
+    for part in ("platforms/catalogue", "workloads/models"):
+        shutil.copytree(SOURCE / part, deep / part)
+    (scratch / "plain").mkdir()
+    for data, why in ((deep, None), ("x" * 300, "File name too long"), ("x/" * 3000, "File name too long"),
+                      ("absent", "No such file or directory"), ("plain", "No such file or directory"),
+                      ("small.xml", "Not a directory")):
+        for args, env in ((["--data", data], environment()),
+                          ([], environment(SANDTABLE_DATA=str(data)))):
+            done = run(["validate", "small.xml", *args], scratch, env)
+            report.check((done.returncode == OK) == (why is None) and (why or "") in done.stderr,
+                         f"catalogue {str(data)[:40]}: {done.returncode} {done.stderr[:400]}")
+
+
 def main():
     report = Report()
     with Scratch() as scratch:
         run_rows(report, scratch)
+        inputs_stay(report, scratch)
+        catalogue(report, scratch)
         record(report, scratch)
         formats(report, scratch)
         same_bytes(report, scratch)

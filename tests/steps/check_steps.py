@@ -120,12 +120,12 @@ def outputs(scratch):
     table.write_bytes(SAMPLE.read_bytes())
     there.write_text("mine", encoding="utf-8")
     done = run(table, "--csv", there)
-    check(done.returncode == 2 and "exists; name another or give --force" in done.stderr,
+    check(done.returncode == 2 and "exists; --force overwrites it, or name another" in done.stderr,
           f"a file that exists: {done.stderr}")
     check(there.read_text(encoding="utf-8") == "mine", "the file was overwritten")
     link = scratch / "link.csv"
     link.hardlink_to(table)
-    for name, said in ((table, "is read"), (link, "is read"), ("/dev/null", "no regular file")):
+    for name, said in ((table, "is an input"), (link, "is an input"), ("/dev/null", "no regular file")):
         done = run(table, "--csv", name, "--force")
         check(done.returncode == 2 and said in done.stderr, f"{name}: {done.stderr}")
     check(table.read_bytes() == SAMPLE.read_bytes(), "the input was overwritten")
