@@ -128,24 +128,25 @@ SPEC_FINISH(rail_only)
     set_link_rate(binding, node, fabric, extra[0]);
 }
 
+// What is derived stays in the range of what may be written.
+static uint32_t derived(uint64_t value)
+{
+    const double most = spec_field_find(&spec_dragonfly, "groups")->range.max;
+    return value > most ? (uint32_t)most : (uint32_t)value;
+}
+
 // The balanced dragonfly, a = 2 p = 2 h and a h + 1 groups (Kim et al. 2008), where not stated.
 SPEC_FINISH(dragonfly)
 {
     struct sand_fabric_spec *fabric = model;
     fabric->kind = SAND_FABRIC_DRAGONFLY;
     const uint32_t h = fabric->global_links;
-    if (h > 10000) {
-        spec_error(binding, place_of(node),
-                   "dragonfly with %u global links per router; no router has so many ports", h);
-        return;
-    }
     if (fabric->routers == 0)
-        fabric->routers = 2 * h;
+        fabric->routers = derived((uint64_t)2 * h);
     if (fabric->endpoints_per_router == 0)
         fabric->endpoints_per_router = h;
-    const double most = (double)fabric->routers * h + 1;
-    if (fabric->groups == 0 && most <= UINT32_MAX - 1)
-        fabric->groups = (uint32_t)most;
+    if (fabric->groups == 0)
+        fabric->groups = derived((uint64_t)fabric->routers * h + 1);
     check_inputs(binding, node, fabric);
     set_link_rate(binding, node, fabric, extra[0]);
 }

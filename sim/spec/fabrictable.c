@@ -14,6 +14,9 @@ static const char *const spreadings[] = {[SAND_SPREAD_EVEN] = "even",
 static const char *const cross_rails[] = {
     [SAND_CROSS_RAIL_SCALEUP] = "scaleup", [SAND_CROSS_RAIL_SPINE] = "spine", NULL};
 
+// What the builder of dragonflies takes of each.
+enum { MOST = 65536 };
+
 // ---- what several have ----
 
 #define RADIX                                                                                      \
@@ -83,7 +86,7 @@ static const char *const cross_rails[] = {
      SPEC_PRESET("0"),                                                                             \
      .doc = "Seed of the switches' hash."},                                                        \
         {.name = "queue_pairs",                                                                    \
-         SPEC_WHOLE(struct sand_fabric_spec, queue_pairs),                                         \
+         SPEC_WITHIN(0, 4096, struct sand_fabric_spec, queue_pairs),                               \
          SPEC_PRESET("0"),                                                                         \
          .doc = "Queue pairs that share a flow evenly, each on its own path; needed with "         \
                 "spreading=\"hash\"."},                                                            \
@@ -96,6 +99,7 @@ static const char *const cross_rails[] = {
 #define LOSS                                                                                       \
     {.name = "loss",                                                                               \
      SPEC_QUANTITY(SAND_DIM_FRACTION, struct sand_fabric_spec, loss),                              \
+     SPEC_BELOW_ONE,                                                                               \
      SPEC_PRESET("0"),                                                                             \
      .doc = "Packets lost on every network link; its goodput falls to (1-p)/(1-p+pW) by "          \
             "go-back-N."},                                                                         \
@@ -137,7 +141,7 @@ static const struct spec_field fat_tree_fields[] = {
     {.name = "tiers",
      SPEC_MEMBER(SPEC_U32, struct sand_fabric_spec, n_tiers),
      .dim = SAND_DIM_COUNT,
-     .range = {2, 3, 0},
+     .range = {2, 3, 0, 0},
      .doc = "2 (leaf, spine) or 3 (leaf, spine, core)."},
     RADIX,
     {.name = "endpoints_per_leaf",
@@ -164,7 +168,7 @@ static const struct spec_field rail_optimised_fields[] = {
     {.name = "tiers",
      SPEC_MEMBER(SPEC_U32, struct sand_fabric_spec, n_tiers),
      .dim = SAND_DIM_COUNT,
-     .range = {2, 3, 0},
+     .range = {2, 3, 0, 0},
      .doc = "2 (leaf, spine) or 3 (leaf, spine, core)."},
     {.name = "nodes_per_unit",
      SPEC_SIZE(struct sand_fabric_spec, nodes_per_unit),
@@ -198,7 +202,7 @@ static const struct spec_field rail_only_fields[] = {
     {.name = "tiers",
      SPEC_MEMBER(SPEC_U32, struct sand_fabric_spec, n_tiers),
      .dim = SAND_DIM_COUNT,
-     .range = {1, 2, 0},
+     .range = {1, 2, 0, 0},
      .doc = "Of every rail: 1 (one leaf) or 2 (leaves and spines of its own)."},
     {.name = "nodes_per_unit",
      SPEC_SIZE(struct sand_fabric_spec, nodes_per_unit),
@@ -259,20 +263,21 @@ const struct spec_element spec_rail_only = {
 
 static const struct spec_field dragonfly_fields[] = {
     {.name = "global_links",
-     SPEC_SIZE(struct sand_fabric_spec, global_links),
+     SPEC_WITHIN(1, MOST, struct sand_fabric_spec, global_links),
      .doc = "Links of a router to other groups, h."},
     {.name = "routers",
-     SPEC_WHOLE(struct sand_fabric_spec, routers),
+     SPEC_WITHIN(0, MOST, struct sand_fabric_spec, routers),
      SPEC_PRESET("0"),
-     .doc = "Routers of a group, all joined, a; 0: 2h (balanced)."},
+     .doc = "Routers of a group, all joined, a; 0: 2h (balanced), at most 65536."},
     {.name = "endpoints_per_router",
-     SPEC_WHOLE(struct sand_fabric_spec, endpoints_per_router),
+     SPEC_WITHIN(0, MOST, struct sand_fabric_spec, endpoints_per_router),
      SPEC_PRESET("0"),
      .doc = "Node ports of a router, p; 0: h (balanced)."},
     {.name = "groups",
-     SPEC_WHOLE(struct sand_fabric_spec, groups),
+     SPEC_WITHIN(0, MOST, struct sand_fabric_spec, groups),
      SPEC_PRESET("0"),
-     .doc = "Groups, all joined by ah / (groups - 1) cables, rounded down; 0: ah + 1, the most."},
+     .doc = "Groups, all joined by ah / (groups - 1) cables, rounded down; 0: ah + 1, "
+            "the most, or 65536."},
     RADIX,
     SPREADING("static"),
     HASH,
@@ -281,17 +286,21 @@ static const struct spec_field dragonfly_fields[] = {
     LINK,
 };
 
+// The longest way, half of each side rounded down, has at most 54 links (SAND_ROUTE_MAX and what a
+// way around a failure takes); the ranges are what that leaves to a side.
 static const struct spec_field torus_fields[] = {
     {.name = "x",
-     SPEC_SIZE(struct sand_fabric_spec, size[0]),
+     SPEC_WITHIN(2, 107, struct sand_fabric_spec, size[0]),
      .doc = "Places in the first dimension."},
-    {.name = "y", SPEC_SIZE(struct sand_fabric_spec, size[1]), .doc = "Places in the second."},
+    {.name = "y",
+     SPEC_WITHIN(2, 107, struct sand_fabric_spec, size[1]),
+     .doc = "Places in the second."},
     {.name = "z",
-     SPEC_SIZE(struct sand_fabric_spec, size[2]),
+     SPEC_WITHIN(1, 105, struct sand_fabric_spec, size[2]),
      SPEC_PRESET("1"),
      .doc = "Places in the third; 1: a torus of two dimensions."},
     {.name = "block",
-     SPEC_WHOLE(struct sand_fabric_spec, block),
+     SPEC_WITHIN(0, 37, struct sand_fabric_spec, block),
      SPEC_PRESET("0"),
      .doc = "Side of the cubes whose faces optical circuit switches join (TPU v4: 4); 0: none."},
     LOSS,
@@ -317,7 +326,8 @@ const struct spec_element spec_dragonfly = {
 const struct spec_element spec_torus = {
     ELEMENT(torus),
     .doc = "Every node port is a place of a torus (x fastest) with two links per dimension; "
-           "routes go dimension after dimension, the short way round."};
+           "routes go dimension after dimension, the short way round. The longest has at most 54 "
+           "links: half of each side, rounded down."};
 
 // ---- what is broken ----
 
@@ -334,6 +344,7 @@ static const struct spec_field impaired_fields[] = {
      .doc = "Share of the link's rate that is left (degraded lanes); 0: down."},
     {.name = "loss",
      SPEC_QUANTITY(SAND_DIM_FRACTION, struct sand_impaired, loss),
+     SPEC_BELOW_ONE,
      SPEC_PRESET("0"),
      .doc = "Packets lost on the link, beside the fabric's own loss; needs the fabric's "
             "loss_window."},

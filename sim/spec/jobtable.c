@@ -185,7 +185,7 @@ static const struct spec_field job_fields[] = {
     {.name = "steps",
      SPEC_MEMBER(SPEC_U64, struct sand_job_spec, n_steps),
      .dim = SAND_DIM_COUNT,
-     .range = {0, 9007199254740991.0, 0},
+     .range = {0, 9007199254740991.0, 0, 0},
      SPEC_PRESET("0"),
      .form = 1,
      .doc = "Steps to do; 0: until the experiment ends."},

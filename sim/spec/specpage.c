@@ -37,6 +37,7 @@ static void write_quantities(FILE *out)
     fputs("\nOversubscription is a ratio, down over up: `7:1` or `7`; below 1 only as a number, "
           "`0.5`.\nFractions may be percentages.\n",
           out);
+    fprintf(out, "Whole numbers are at most %.0f unless a range is given.\n", SPEC_MOST_WHOLE);
 }
 
 static void write_range(FILE *out, const struct spec_field *field)
@@ -46,7 +47,9 @@ static void write_range(FILE *out, const struct spec_field *field)
         return;
     if (range->open)
         fputs(", above 0", out);
-    else if (range->max > 0 && range->max < 1000)
+    else if (range->below)
+        fprintf(out, ", below %.0f", range->max);
+    else if (range->max > 0 && range->max != SPEC_MOST_WHOLE)
         fprintf(out, ", %.0f to %.0f", range->min, range->max);
     else if (range->min > 0)
         fprintf(out, ", at least %.0f", range->min);

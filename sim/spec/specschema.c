@@ -131,7 +131,7 @@ static int same_value(const struct spec_field *a, const struct spec_field *b)
 {
     return a->form == b->form && a->type == b->type && a->dim == b->dim && a->words == b->words &&
            a->kind == b->kind && a->range.min == b->range.min && a->range.max == b->range.max &&
-           a->range.open == b->range.open;
+           a->range.open == b->range.open && a->range.below == b->range.below;
 }
 
 static int is_optional(const struct spec_field *field, unsigned form)

@@ -48,10 +48,11 @@ enum spec_kind {
 
 enum spec_need { SPEC_REQUIRED, SPEC_DEFAULT, SPEC_OPTIONAL };
 
-// The value must lie in [min, max]; `open` excludes min, max 0 means no upper bound.
+// The value must lie in [min, max]; `open` excludes min, `below` excludes max, max 0 means no upper
+// bound.
 struct spec_range {
     double min, max;
-    int open;
+    int open, below;
 };
 
 struct spec_field {
@@ -147,10 +148,15 @@ const struct spec_field *spec_signature(const struct spec_element *element, unsi
     .type = (type_name), .offset = offsetof(struct_name, member)
 #define SPEC_QUANTITY(dimension, struct_name, member)                                              \
     SPEC_MEMBER(SPEC_F64, struct_name, member), .dim = (dimension)
+#define SPEC_MOST_WHOLE 4294967294.0
 #define SPEC_WHOLE(struct_name, member)                                                            \
-    SPEC_MEMBER(SPEC_U32, struct_name, member), .dim = SAND_DIM_COUNT, .range = {0, 4294967294.0, 0}
+    SPEC_MEMBER(SPEC_U32, struct_name, member), .dim = SAND_DIM_COUNT,                             \
+                                                .range = {0, SPEC_MOST_WHOLE, 0, 0}
 #define SPEC_SIZE(struct_name, member)                                                             \
-    SPEC_MEMBER(SPEC_U32, struct_name, member), .dim = SAND_DIM_COUNT, .range = {1, 4294967294.0, 0}
+    SPEC_MEMBER(SPEC_U32, struct_name, member), .dim = SAND_DIM_COUNT,                             \
+                                                .range = {1, SPEC_MOST_WHOLE, 0, 0}
+#define SPEC_WITHIN(least, most, struct_name, member)                                              \
+    SPEC_MEMBER(SPEC_U32, struct_name, member), .dim = SAND_DIM_COUNT, .range = {least, most, 0, 0}
 #define SPEC_DATE_NS(struct_name, member)                                                          \
     SPEC_MEMBER(SPEC_NS, struct_name, member), .dim = SAND_DIM_TIME
 #define SPEC_REFERENCE(to, struct_name, member)                                                    \
@@ -158,7 +164,8 @@ const struct spec_field *spec_signature(const struct spec_element *element, unsi
 #define SPEC_EXTRA(dimension, index)                                                               \
     .type = SPEC_F64, .dim = (dimension), .offset = (index), .extra = 1
 #define SPEC_PRESET(text) .need = SPEC_DEFAULT, .preset = (text)
-#define SPEC_POSITIVE .range = {0, 0, 1}
+#define SPEC_POSITIVE .range = {0, 0, 1, 0}
+#define SPEC_BELOW_ONE .range = {0, 1, 0, 1}
 #define SPEC_COUNT(array) (sizeof(array) / sizeof(array)[0])
 
 // The id and provenance that begin every catalogue element.

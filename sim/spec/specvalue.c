@@ -33,9 +33,10 @@ static int check_range(const struct subject *s, double value)
     } else if (range->open && !(value > range->min)) {
         snprintf(why, sizeof why, "must be more than zero; write it like \"%s\"",
                  sand_dim_example(dim));
-    } else if (range->max > 0 && value > range->max) {
+    } else if (range->max > 0 && (value > range->max || (range->below && value == range->max))) {
         sand_quantity_format(range->max, dim, 6, bound, sizeof bound);
-        snprintf(why, sizeof why, "is too large; write at most %s", bound);
+        snprintf(why, sizeof why, "is too large; write %s %s",
+                 range->below ? "less than" : "at most", bound);
     } else {
         return 1;
     }

@@ -208,6 +208,36 @@ def full_output(report, scratch):
                  f"schema to a full disk: {done.returncode} {done.stderr}")
 
 
+# (attributes of the fabric, what refuses them or None): a side at its end, the others such that the
+# fabric exists. What the format page allows and no other rule forbids is built.
+TORI = [
+    ("x=107 y=2 z=1", "NICs, but the torus"), ("x=2 y=107 z=1", "NICs, but the torus"),
+    ("x=2 y=2 z=105", "NICs, but the torus"), ("x=37 y=37 z=37 block=37", "NICs, but the torus"),
+    ("x=2 y=2 z=8", None), ("x=2 y=16 z=1", None), ("x=108 y=2 z=1", "write at most 107"),
+    ("x=2 y=2 z=106", "write at most 105"), ("x=4 y=8 z=1 block=38", "write at most 37"),
+    ("x=1 y=8 z=4", "write at least 2"),
+]
+DRAGONFLIES = [
+    ("global_links=1 routers=2 endpoints_per_router=16 groups=3", None),
+    ("global_links=65536 routers=1 endpoints_per_router=16 groups=2", None),
+    ("global_links=1 routers=1 endpoints_per_router=65536 groups=2", None),
+    ("global_links=1 routers=65536 endpoints_per_router=1 groups=2", "more links than"),
+    ("global_links=65537", "write at most 65536"), ("global_links=1 routers=65537", "at most 65536"),
+]
+
+
+def ends_of_ranges(report, scratch):
+    text = (scratch / "small.xml").read_text()
+    for kind, rows in (("torus", TORI), ("dragonfly", DRAGONFLIES)):
+        for row, why in rows:
+            attributes = re.sub(r"=(\d+)", r'="\1"', row)
+            fabric = f'<{kind} {attributes} link="sandtable:link/ndr400-ib"/>'
+            (scratch / "ends.xml").write_text(re.sub(r"<fat_tree.*?/>", fabric, text, flags=re.S))
+            done = run(["fabric", "show", "ends.xml"], scratch)
+            report.check(done.returncode == (INPUT if why else OK) and (why or "") in done.stderr,
+                         f"{kind} {row}: {done.returncode} {done.stderr}")
+
+
 def inputs_stay(report, scratch):
     """No output replaces anything that made it: not what is included, nor a trace, nor --trace."""
     cluster = re.search(r"<cluster.*</cluster>", (scratch / "small.xml").read_text(), re.S)[0]
@@ -251,6 +281,7 @@ def main():
     report = Report()
     with Scratch() as scratch:
         run_rows(report, scratch)
+        ends_of_ranges(report, scratch)
         inputs_stay(report, scratch)
         catalogue(report, scratch)
         record(report, scratch)
