@@ -1,0 +1,341 @@
+// The closed form of a step. Pipelines after Narayanan et al. 2021 (SC21, arXiv:2104.04473,
+// section 2.2); what sends cost follows from the longest cycle of the schedule's dependencies.
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "estimate.h"
+
+#include "mem.h"
+#include "traffic.h"
+#include "train.h"
+#include "work.h"
+
+// ---- layouts ------------------------------------------------------------------------------------
+
+// How often flows of a kind cross each link.
+static void add_loads(const struct step_traffic *traffic, uint32_t kind, double *load)
+{
+    for (uint32_t l = 0; l < traffic->n_links; l++)
+        load[l] = 0;
+    for (size_t e = 0; e < traffic->n_edges; e++) {
+        const struct step_edge *edge = &traffic->edges[e];
+        const uint32_t *links = step_edge_links(traffic, edge);
+        for (uint32_t i = 0; traffic->flows[edge->flow].kind == kind && i < edge->n_links; i++)
+            load[links[i]] += step_edge_weight(edge, i);
+    }
+}
+
+// Users of one kind share a link evenly; the smallest share counts. 0: no link has a user.
+static double smallest_share_Bps(const struct step_traffic *traffic, const double *load)
+{
+    double least_Bps = 0;
+    for (uint32_t l = 0; l < traffic->n_links; l++)
+        if (load[l] > 0 && (least_Bps <= 0 || traffic->links[l].capacity_Bps < least_Bps * load[l]))
+            least_Bps = traffic->links[l].capacity_Bps / load[l];
+    return least_Bps;
+}
+
+enum sand_rc sand_step_layout_find(const struct sand_step_question *question,
+                                   struct sand_step_layout *layout, struct sand_diag *diag)
+{
+    struct step_traffic traffic;
+    SAND_TRY(step_traffic_build(question, NULL, 0, &traffic, diag));
+    double *load = sand_calloc(traffic.n_links, sizeof *load);
+    *layout = (struct sand_step_layout){
+        .copies = traffic.dp, .ring_nodes = traffic.ring_nodes, .channels = traffic.channels};
+    for (uint32_t kind = 0; load != NULL && kind <= STEP_FLOW_RING; kind++) {
+        add_loads(&traffic, kind, load);
+        layout->rate_Bps[kind] = smallest_share_Bps(&traffic, load);
+    }
+    step_traffic_free(&traffic);
+    const enum sand_rc rc =
+        load == NULL ? sand_fail(diag, SAND_ERR_NOMEM, "out of memory") : SAND_OK;
+    sand_free(load);
+    return rc;
+}
+
+// ---- one stage ----------------------------------------------------------------------------------
+
+// Times of one micro-batch through one stage, both directions: compute, exposed tensor- and
+// context-parallel traffic, exposed sharded traffic. And what its replicas exchange once a step.
+struct stage {
+    double forward_s, backward_s, tp_s, dp_s;
+    double first_backward_s, first_forward_s; // of its first chunk, which begins and ends a step
+    double reduce_s, gather_s;                // all pieces of all chunks
+    double first_reduce_s, first_gather_s;    // one piece of the first chunk
+    uint32_t first_pieces;
+};
+
+static double transfer_s(double bytes, double latency_s, double Bps)
+{
+    return bytes > 0 && Bps > 0 ? latency_s + bytes / Bps : 0;
+}
+
+static double larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+static double smaller(double a, double b)
+{
+    return a < b ? a : b;
+}
+
+// Traffic that follows compute in every pass; `backward` 0 or 1.
+static double follows_s(const struct step_chunk *chunk, const struct sand_step_layout *layout,
+                        int backward)
+{
+    return transfer_s(chunk->tp_B[backward], chunk->tp_latency_s[backward],
+                      layout->rate_Bps[STEP_FLOW_TP]) +
+           transfer_s(chunk->cp_B[backward], chunk->cp_latency_s[backward],
+                      layout->rate_Bps[STEP_FLOW_CP]);
+}
+
+// What sharding adds to a pass of `pass_s` in `pieces`: the part of its traffic that compute waits
+// for, or the time by which the rings are slower than compute.
+static double sharding_s(const struct step_header *h, const struct step_chunk *chunk, double pass_s,
+                         double gather_s, double reduce_s)
+{
+    const double late_s = h->exposed_gather * gather_s + h->exposed_reduce * reduce_s;
+    const double piece_s = pass_s / chunk->pieces;
+    return chunk->pieces * larger(late_s, gather_s + reduce_s - piece_s);
+}
+
+static void add_chunk(const struct step_header *h, const struct sand_step_layout *layout,
+                      const struct step_chunk *chunk, struct stage *stage)
+{
+    const double ring_Bps = layout->rate_Bps[STEP_FLOW_RING];
+    const double gather_s =
+        h->gathers ? transfer_s(chunk->gather_B, chunk->gather_latency_s, ring_Bps) : 0;
+    const double reduce_s = transfer_s(chunk->reduce_B, chunk->reduce_latency_s, ring_Bps);
+    double pass_s[2] = {chunk->forward_s, chunk->backward_s};
+    for (int b = 0; b < 2; b++) {
+        const double tp_s = follows_s(chunk, layout, b);
+        pass_s[b] += tp_s;
+        stage->tp_s += tp_s;
+    }
+    if (h->sharded) {
+        const double forward_s = sharding_s(h, chunk, pass_s[0], gather_s, 0);
+        const double backward_s =
+            sharding_s(h, chunk, pass_s[1], h->gather_backward ? gather_s : 0, reduce_s);
+        stage->dp_s += forward_s + backward_s;
+        pass_s[0] += forward_s;
+        pass_s[1] += backward_s;
+    }
+    if (stage->first_pieces == 0) {
+        stage->first_pieces = chunk->pieces;
+        stage->first_forward_s = pass_s[0];
+        stage->first_backward_s = pass_s[1];
+        stage->first_reduce_s = reduce_s;
+        stage->first_gather_s = gather_s;
+    }
+    stage->forward_s += pass_s[0];
+    stage->backward_s += pass_s[1];
+    stage->reduce_s += chunk->pieces * reduce_s;
+    stage->gather_s += chunk->pieces * gather_s;
+}
+
+// ---- stages that stand for all ------------------------------------------------------------------
+
+enum { MOST_STAGES = 5 };
+
+// The ends, where embedding and head are and uneven depths take layers away, and one between.
+struct stages {
+    uint32_t number[MOST_STAGES], n;
+    double weight[MOST_STAGES]; // stages that each stands for
+    struct stage stage[MOST_STAGES];
+};
+
+static void add_stage(struct stages *all, uint32_t number, double weight)
+{
+    all->number[all->n] = number;
+    all->weight[all->n++] = weight;
+}
+
+static struct stages choose_stages(uint32_t pp)
+{
+    struct stages all = {.n = 0};
+    add_stage(&all, 0, 1);
+    if (pp > 3)
+        add_stage(&all, 1, 1);
+    if (pp > 4)
+        add_stage(&all, pp / 2, pp - 4.0);
+    if (pp > 2)
+        add_stage(&all, pp - 2, 1);
+    if (pp > 1)
+        add_stage(&all, pp - 1, 1);
+    return all;
+}
+
+static struct stages work_out_stages(const struct step_setting *set,
+                                     const struct sand_step_layout *layout,
+                                     const struct step_header *h)
+{
+    const struct step_traffic shape = {
+        .dp = layout->copies, .ring_nodes = layout->ring_nodes, .channels = layout->channels};
+    struct stages all = choose_stages(set->split->pp);
+    for (uint32_t i = 0; i < all.n; i++)
+        for (uint32_t c = 0; c < set->split->virtual_stages; c++) {
+            struct step_chunk chunk = {0};
+            step_chunk_set(set, &shape, all.number[i], c, &chunk);
+            add_chunk(h, layout, &chunk, &all.stage[i]);
+        }
+    return all;
+}
+
+static double both_s(const struct stage *stage)
+{
+    return stage->forward_s + stage->backward_s;
+}
+
+static double mean_both_s(const struct stages *all, uint32_t pp)
+{
+    double sum_s = 0;
+    for (uint32_t i = 0; i < all->n; i++)
+        sum_s += all->weight[i] * both_s(&all->stage[i]);
+    return sum_s / pp;
+}
+
+static double slowest_both_s(const struct stages *all)
+{
+    double most_s = 0;
+    for (uint32_t i = 0; i < all->n; i++)
+        most_s = larger(most_s, both_s(&all->stage[i]));
+    return most_s;
+}
+
+// ---- the pipeline -------------------------------------------------------------------------------
+
+// 1F1B. One micro-batch passes every stage twice; each further one adds a period: the slowest
+// stage, or the mean of a cycle through the stages from some one to the last, whose sends nobody
+// hides: a stage holds as many micro-batches as there are stages to the end.
+static double plain_s(const struct stages *all, const struct step_header *h, double send_s)
+{
+    const double pp = h->pp;
+    const double slowest_s = slowest_both_s(all), mean_s = mean_both_s(all, h->pp);
+    double cycle_s = larger(slowest_s, mean_s + 2 * send_s * (pp - 1) / pp);
+    if (pp > 2) // the last two stages
+        cycle_s = larger(
+            cycle_s,
+            (both_s(&all->stage[all->n - 1]) + both_s(&all->stage[all->n - 2]) + 2 * send_s) / 2);
+    const double held_up = larger(0, h->micro_batches - pp);
+    return pp * mean_s + 2 * send_s * (pp - 1) + (h->micro_batches - 1.0) * slowest_s +
+           held_up * (cycle_s - slowest_s);
+}
+
+// Interleaved 1F1B. A stage goes round by groups of pp micro-batches, so while the pipeline fills
+// and drains every send is waited for, round after round. In between, two more passes of a stage
+// are under way than of the next: sends are hidden unless two take longer than a chunk both ways.
+static double interleaved_s(const struct stages *all, const struct step_header *h, double send_s)
+{
+    const double chunk_s = mean_both_s(all, h->pp) / h->chunks;
+    const double held_up_s = larger(0, (2 * send_s - chunk_s) / 2);
+    return h->micro_batches * (slowest_both_s(all) + h->chunks * held_up_s) +
+           (h->pp - 1.0) * chunk_s + 2 * send_s * ((double)h->pp * h->chunks - 1);
+}
+
+static double pipeline_s(const struct stages *all, const struct step_header *h, double send_s)
+{
+    if (h->pp == 1)
+        return h->micro_batches * slowest_both_s(all);
+    return h->chunks > 1 ? interleaved_s(all, h, send_s) : plain_s(all, h, send_s);
+}
+
+// ---- data parallelism once a step ---------------------------------------------------------------
+
+// How gradients hold up the backward of a chunk that is cut into pieces: until its output is handed
+// on, until the next operation begins, until its last gradients are there. The late part of a piece
+// is waited for; the part beside compute only delays the late part behind it.
+struct held_up {
+    double output_s, operation_s, gradients_s;
+};
+
+static struct held_up hold_up(const struct step_header *h, const struct stage *stage)
+{
+    const double n = stage->first_pieces, late_s = h->exposed_reduce * stage->first_reduce_s;
+    const double beside_s = stage->first_reduce_s - late_s;
+    const double queued_s = larger(0, beside_s - stage->first_backward_s / n);
+    return (struct held_up){.output_s = (n - 1) * late_s + larger(0, n - 2) * queued_s,
+                            .operation_s = n * late_s + (n - 1) * queued_s,
+                            .gradients_s = n * late_s + (n - 1) * queued_s + beside_s};
+}
+
+// The last micro-batch passes every chunk of every stage backwards, round after round, and is held
+// up in each; or the stages' own last operations are.
+static double wave_s(const struct step_header *h, const struct stage *typical)
+{
+    if (!h->overlap_reduce)
+        return 0;
+    const struct held_up held = hold_up(h, typical);
+    return (h->chunks - 1.0) * larger(h->pp * held.output_s, held.operation_s) +
+           (h->pp - 1.0) * held.output_s;
+}
+
+// Gradients of the first stage, which ends last. Chunks above the first have had the cool-down of
+// the pipeline to be reduced in.
+static double reduce_s(const struct step_header *h, const struct stage *stage)
+{
+    if (!h->overlap_reduce)
+        return stage->reduce_s;
+    const double beside = 1 - h->exposed_reduce;
+    const double others_s =
+        beside * (stage->reduce_s - stage->first_pieces * stage->first_reduce_s);
+    const double cool_down_s = (h->chunks - 1.0) * h->pp * stage->first_backward_s;
+    return hold_up(h, stage).gradients_s + larger(0, others_s - cool_down_s);
+}
+
+// Weights, which set out before the first forward.
+static double gather_s(const struct step_header *h, const struct stage *stage)
+{
+    if (!h->gathers)
+        return 0;
+    if (!h->overlap_gather)
+        return stage->gather_s;
+    const double n = stage->first_pieces;
+    const double work_s = stage->first_forward_s / n;
+    const double first_s = n * larger(work_s, stage->first_gather_s) +
+                           smaller(work_s, stage->first_gather_s) - stage->first_forward_s;
+    const double warm_up_s = ((h->chunks - 1.0) * h->pp + 1) * stage->first_forward_s;
+    return larger(first_s, stage->gather_s - warm_up_s);
+}
+
+// ---- all together -------------------------------------------------------------------------------
+
+static void share_out(const struct step_setting *set, const struct step_header *h,
+                      const struct stages *all, double once_s, double dp_once_s,
+                      struct sand_step_estimate *e)
+{
+    const double m = h->micro_batches, pp = h->pp;
+    double tp_s = 0, dp_s = 0;
+    for (uint32_t i = 0; i < all->n; i++) {
+        tp_s += all->weight[i] * all->stage[i].tp_s / pp;
+        dp_s += all->weight[i] * all->stage[i].dp_s / pp;
+    }
+    e->exposed_tp_s = m * tp_s;
+    e->exposed_dp_s = m * dp_s + dp_once_s;
+    e->compute_s = m * (mean_both_s(all, set->split->pp) - tp_s - dp_s) + once_s;
+    e->bubble_s =
+        larger(0, e->step_s - e->compute_s - e->exposed_tp_s - e->exposed_dp_s - e->exposed_pp_s);
+}
+
+void sand_step_estimate(const struct sand_step_question *question,
+                        const struct sand_step_layout *layout, struct sand_step_estimate *estimate)
+{
+    const struct step_setting set = step_setting_make(question);
+    const struct step_traffic shape = {
+        .dp = layout->copies, .ring_nodes = layout->ring_nodes, .channels = layout->channels};
+    struct step_header h = {0};
+    step_header_set(&set, &h);
+    const struct stages all = work_out_stages(&set, layout, &h);
+    const double rate_Bps =
+        smaller(layout->rate_Bps[STEP_FLOW_NEXT], layout->rate_Bps[STEP_FLOW_PREVIOUS]);
+    const double send_s = h.pp > 1 ? transfer_s(h.send_B, h.send_latency_s, rate_Bps) : 0;
+    double pass_s = pipeline_s(&all, &h, send_s);
+    const double sends_s = pass_s - pipeline_s(&all, &h, 0);
+    const int once = !h.sharded && layout->copies > 1;
+    const double dp_s = once ? reduce_s(&h, &all.stage[0]) + gather_s(&h, &all.stage[0]) : 0;
+    if (once)
+        pass_s += wave_s(&h, &all.stage[all.n / 2]);
+    const double once_s = step_optimizer_s(&set, &shape, 0) + h.overhead_s;
+    *estimate =
+        (struct sand_step_estimate){.step_s = pass_s + dp_s + once_s, .exposed_pp_s = sends_s};
+    share_out(&set, &h, &all, once_s, dp_s, estimate);
+}

@@ -1,0 +1,36 @@
+// One training step in closed form: microseconds instead of a simulation, for choosing among
+// hundreds of thousands of splits. SPDX-License-Identifier: GPL-2.0-or-later
+#ifndef SAND_SIM_STEP_ESTIMATE_H
+#define SAND_SIM_STEP_ESTIMATE_H
+
+#include <stdint.h>
+
+#include "step.h"
+
+enum { SAND_STEP_RATES = 16 }; // kinds of flows, and room for more
+
+// What a placement gives every kind of flow, for all splits that differ in neither tp, cp, pp, dp,
+// rank order nor in whether chunks are interleaved.
+struct sand_step_layout {
+    uint32_t copies, ring_nodes, channels; // of the gradient rings, see sim/step/traffic.h
+    double rate_Bps[SAND_STEP_RATES];      // of the slowest flow of a kind, when all flows of the
+                                           // kind are on their way; 0: no such flow
+};
+
+// Routes every hop of the question once. O(GPUs x hops).
+enum sand_rc sand_step_layout_find(const struct sand_step_question *question,
+                                   struct sand_step_layout *layout, struct sand_diag *diag);
+
+// Seconds, means over the GPUs; the parts sum to the step: compute (optimizer and fixed overhead
+// included), exposed communication by dimension, bubble.
+struct sand_step_estimate {
+    double step_s, compute_s, exposed_tp_s, exposed_pp_s, exposed_dp_s, bubble_s;
+};
+
+// The simulation's own chunks, put together by the equations of the schedules instead of by events,
+// every flow at its layout's rate. Exact for one GPU; elsewhere an estimate that knows no
+// contention between kinds of flows and no slow GPUs. O(virtual stages^2).
+void sand_step_estimate(const struct sand_step_question *question,
+                        const struct sand_step_layout *layout, struct sand_step_estimate *estimate);
+
+#endif
