@@ -264,7 +264,8 @@ static void read_split(struct sand_step_case *c)
 // whole tensor-parallel groups if they fit.
 static uint32_t gpus_per_domain(const struct sand_step_case *c, uint32_t gpus)
 {
-    const uint32_t most = c->machine->node->n_gpus;
+    const struct sand_node_type *node = c->machine->node;
+    const uint32_t most = node->n_gpus * or_else(node->scaleup_nodes, 1);
     const uint32_t nodes = whole(c, SAND_STEP_NODES);
     uint32_t used = gpus < most ? gpus : most;
     // The nodes column counts servers; a domain may span several, but not be part of one.
@@ -284,6 +285,7 @@ static void build_cluster(struct sand_step_case *c)
     uint32_t nics =
         (uint32_t)((uint64_t)c->machine->node->n_nics * c->node.n_gpus / c->machine->node->n_gpus);
     c->node.n_nics = or_else(nics, 1);
+    c->node.scaleup_nodes = 1; // a node here is what the job has of a domain
     c->job.n_nodes = gpus / c->node.n_gpus;
     c->cluster = (struct sand_cluster){.name = c->machine->id,
                                        .node_type = &c->node,

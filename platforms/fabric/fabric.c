@@ -75,6 +75,7 @@ static void set_common(const struct sand_cluster *cluster, struct sand_fabric *f
     f->spreading = spec->spreading;
     f->hash_seed = spec->hash_seed;
     f->hash_polarised = spec->hash_polarised;
+    f->sharp = spec->sharp;
     f->n_paths = spec->spreading == SAND_SPREAD_HASH ? spec->queue_pairs : 1;
 }
 

@@ -44,6 +44,7 @@ struct sand_fabric {
     enum sand_spreading spreading;
     uint32_t hash_seed, n_paths; // n_paths: queue pairs of a flow, each on a path of its own
     int hash_polarised;
+    int sharp; // the switches reduce; see sand_fabric_reduction_tree
     // Links per leaf and direction to its spines, and per spine ("even": per pod) to the cores.
     uint32_t leaf_trunks, spine_trunks;
     // Cabled ports: of a NIC (one plane), of a leaf towards its spines, of a spine to the cores.

@@ -20,7 +20,7 @@ uint64_t fabric_hash(const struct sand_fabric *fabric, uint32_t tier, uint32_t f
     return mix(mix(mix(salt) ^ ((uint64_t)from << 32 | to)) + path);
 }
 
-static int works(const struct sand_fabric *fabric, const uint32_t *links, uint32_t n)
+int fabric_route_works(const struct sand_fabric *fabric, const uint32_t *links, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++)
         if (fabric->links[links[i]].is_down)
@@ -34,12 +34,12 @@ uint32_t sand_fabric_route_path(const struct sand_fabric *fabric, uint32_t from,
     if (from == to)
         return 0;
     uint32_t n = fabric->wiring->route(fabric, from, to, path, 0, links);
-    if (fabric->detour == NULL || n == SAND_NONE || works(fabric, links, n))
+    if (fabric->detour == NULL || n == SAND_NONE || fabric_route_works(fabric, links, n))
         return n;
     const uint32_t attempts = fabric->wiring->attempts(fabric);
     for (uint32_t i = 1; i < attempts; i++) {
         n = fabric->wiring->route(fabric, from, to, path, i, links);
-        if (n != SAND_NONE && works(fabric, links, n))
+        if (n != SAND_NONE && fabric_route_works(fabric, links, n))
             return n;
     }
     return fabric_detour_find(fabric, from, to, links);

@@ -37,6 +37,9 @@ extern const struct fabric_wiring fabric_tree, fabric_dragonfly, fabric_torus;
 uint64_t fabric_hash(const struct sand_fabric *fabric, uint32_t tier, uint32_t from, uint32_t to,
                      uint32_t path);
 
+// Whether nothing on the way is down.
+int fabric_route_works(const struct sand_fabric *fabric, const uint32_t *links, uint32_t n);
+
 // A shortest route over what works; SAND_NONE if there is none. O(links).
 uint32_t fabric_detour_find(const struct sand_fabric *fabric, uint32_t from, uint32_t to,
                             uint32_t links[SAND_ROUTE_MAX]);

@@ -50,7 +50,9 @@ struct sand_fabric_spec {
     enum sand_spreading spreading;
     double adaptive_efficiency; // of the switch-to-switch capacity, SAND_SPREAD_ADAPTIVE
     uint32_t hash_seed, queue_pairs;
-    int hash_polarised; // all tiers hash alike
+    int hash_polarised;   // all tiers hash alike
+    int sharp;            // trees: the switches reduce (sand_fabric_reduction_tree)
+    double convergence_s; // from a failure to routes that avoid it; below 0: not given
     // Dragonfly: groups of `routers` with `endpoints_per_router` NICs and `global_links` each.
     uint32_t groups, routers, endpoints_per_router, global_links;
     // Torus: NICs in x, then y, then z; cubes of block^3 joined by optical circuit switches (0:

@@ -63,6 +63,7 @@ struct sand_link_type {
     double base_latency_s; // once per collective
     double step_latency_s; // per step (hop) of a ring
     double p2p_latency_s;  // once per point-to-point message
+    int sharp;             // its switches can reduce what passes through them
 };
 
 enum sand_scaleup { SAND_SCALEUP_NONE, SAND_SCALEUP_NVSWITCH };

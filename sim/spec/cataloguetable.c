@@ -94,6 +94,10 @@ static const struct spec_field link_fields[] = {
     {.name = "message_latency",
      SPEC_QUANTITY(SAND_DIM_TIME, struct sand_link_type, p2p_latency_s),
      .doc = "Latency of one point-to-point message."},
+    {.name = "sharp",
+     SPEC_MEMBER(SPEC_YESNO, struct sand_link_type, sharp),
+     SPEC_PRESET("no"),
+     .doc = "Whether the switches of this link can reduce what passes through them (SHARP)."},
 };
 
 static const char *const scaleups[] = {

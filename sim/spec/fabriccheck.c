@@ -87,6 +87,11 @@ static void check_inputs(struct spec_binding *binding, const xmlNode *node,
     if (!hash && fabric->queue_pairs > 0)
         spec_error(binding, place_of(node),
                    "%s has \"queue_pairs\", which only spreading=\"hash\" has", name);
+    if (fabric->sharp && fabric->link && !fabric->link->sharp)
+        spec_error(binding, place_of(node),
+                   "%s has sharp=\"yes\", but the switches of link \"%s\" cannot reduce; choose a "
+                   "link with sharp=\"yes\" or drop it",
+                   name, fabric->link->id);
     if (fabric->loss > 0 && !(fabric->loss_window > 0))
         spec_error(binding, place_of(node),
                    "%s with a \"loss\" lacks \"loss_window\": rate x round trip / packet size; "

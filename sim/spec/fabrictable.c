@@ -109,6 +109,23 @@ enum { MOST = 65536 };
         .doc = "Packets in flight, W = rate x round trip / packet size; needed with a loss."       \
     }
 
+#define CONVERGENCE                                                                                \
+    {                                                                                              \
+        .name = "convergence",                                                                     \
+        SPEC_QUANTITY(SAND_DIM_TIME, struct sand_fabric_spec, convergence_s),                      \
+        .need = SPEC_OPTIONAL, .unset = -1,                                                        \
+        .doc = "From a failure to routes that avoid it; until then what is on its way waits. "     \
+               "Needed where links fail in time, without a default."                               \
+    }
+
+#define SHARP                                                                                      \
+    {                                                                                              \
+        .name = "sharp", SPEC_MEMBER(SPEC_YESNO, struct sand_fabric_spec, sharp),                  \
+        SPEC_PRESET("no"),                                                                         \
+        .doc = "The switches reduce: an all-reduce sends its buffer once up a tree of switches "   \
+               "and once down. Needs a link whose switches can."                                   \
+    }
+
 #define CABLES                                                                                     \
     {.name = "node_cable",                                                                         \
      SPEC_QUANTITY(SAND_DIM_LENGTH, struct sand_fabric_spec, node_cable_m),                        \
@@ -160,6 +177,8 @@ static const struct spec_field fat_tree_fields[] = {
     ADAPTIVE,
     HASH,
     LOSS,
+    CONVERGENCE,
+    SHARP,
     CABLES,
     LINK,
 };
@@ -194,6 +213,8 @@ static const struct spec_field rail_optimised_fields[] = {
     ADAPTIVE,
     HASH,
     LOSS,
+    CONVERGENCE,
+    SHARP,
     CABLES,
     LINK,
 };
@@ -215,6 +236,8 @@ static const struct spec_field rail_only_fields[] = {
     ADAPTIVE,
     HASH,
     LOSS,
+    CONVERGENCE,
+    SHARP,
     CABLES,
     LINK,
 };
@@ -282,6 +305,7 @@ static const struct spec_field dragonfly_fields[] = {
     SPREADING("static"),
     HASH,
     LOSS,
+    CONVERGENCE,
     CABLES,
     LINK,
 };
@@ -304,6 +328,7 @@ static const struct spec_field torus_fields[] = {
      SPEC_PRESET("0"),
      .doc = "Side of the cubes whose faces optical circuit switches join (TPU v4: 4); 0: none."},
     LOSS,
+    CONVERGENCE,
     CABLES,
     LINK,
 };
