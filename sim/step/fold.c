@@ -42,8 +42,13 @@ static void colour_start(const struct step_traffic *traffic, const double *slown
         c->actor[a] = pair(a % traffic->pp + 1, mix_double(slowness[a]));
     for (uint32_t f = 0; f < c->n_flows; f++)
         c->flow[f] = pair(traffic->flows[f].kind + 1, traffic->flows[f].stage);
-    for (uint32_t l = 0; l < c->n_links; l++)
-        c->link[l] = mix_double(traffic->links[l].capacity_Bps);
+    // What other jobs do on a link is unlike what they do on any other.
+    for (uint32_t l = 0; l < c->n_links; l++) {
+        const struct step_link *link = &traffic->links[l];
+        c->link[l] = mix_double(link->capacity_Bps);
+        if (link->coupled != SAND_NONE)
+            c->link[l] = pair(c->link[l], link->coupled);
+    }
 }
 
 // A link sees the flows on it, with how often each counts.

@@ -18,6 +18,7 @@ struct use {
 struct shared_link {
     double capacity_Bps; // after division by the common divisor of the weights
     uint32_t first, n;
+    uint32_t coupled; // see step_link: other jobs use it too, so it stays as it is
     int kept;
 };
 
@@ -88,8 +89,9 @@ static void index_links(struct reduction *r)
         struct shared_link *link = &r->links[l];
         link->kept = 1;
         link->capacity_Bps = r->traffic->links[r->classes->link_member[l]].capacity_Bps;
+        link->coupled = r->traffic->links[r->classes->link_member[l]].coupled;
         uint32_t divisor = 0;
-        for (uint32_t i = 0; r->fold && i < link->n; i++)
+        for (uint32_t i = 0; r->fold && link->coupled == SAND_NONE && i < link->n; i++)
             divisor = gcd(r->uses[link->first + i].weight, divisor);
         for (uint32_t i = 0; divisor > 1 && i < link->n; i++)
             r->uses[link->first + i].weight /= divisor;
@@ -150,7 +152,8 @@ static enum sand_rc merge_links(struct reduction *r)
     for (uint32_t i = 0, head = 0; i < n; i++) {
         if (keyed[i].key != keyed[head].key)
             head = i;
-        else if (i > head && same_users(r, &r->links[keyed[i].link], &r->links[keyed[head].link]))
+        else if (i > head && r->links[keyed[i].link].coupled == SAND_NONE &&
+                 same_users(r, &r->links[keyed[i].link], &r->links[keyed[head].link]))
             r->links[keyed[i].link].kept = 0;
     }
     sand_free(keyed);
@@ -183,9 +186,14 @@ static void drop_slack_links(struct reduction *r)
             most_Bps += use->weight * r->upper_Bps[use->flow];
             holds |= link->capacity_Bps / use->weight <= r->upper_Bps[use->flow];
         }
-        if (!holds && most_Bps <= link->capacity_Bps)
+        if (!holds && link->coupled == SAND_NONE && most_Bps <= link->capacity_Bps)
             link->kept = 0;
     }
+}
+
+static int is_met(const struct shared_link *link)
+{
+    return link->n > 1 || link->coupled != SAND_NONE;
 }
 
 // Flows that share no kept link with anybody are not simulated: they get n_links 0.
@@ -193,7 +201,7 @@ static void mark_lonely(const struct reduction *r, uint8_t *lonely)
 {
     memset(lonely, r->fold, r->classes->n_flows);
     for (uint32_t l = 0; l < r->classes->n_links; l++)
-        for (uint32_t i = 0; r->links[l].kept && r->links[l].n > 1 && i < r->links[l].n; i++)
+        for (uint32_t i = 0; r->links[l].kept && is_met(&r->links[l]) && i < r->links[l].n; i++)
             lonely[r->uses[r->links[l].first + i].flow] = 0;
 }
 
@@ -227,7 +235,9 @@ static enum sand_rc write_routes(const struct reduction *r, const uint8_t *lonel
     problem->n_route = total;
     problem->route = sand_calloc(total, sizeof *problem->route);
     problem->link_Bps = sand_calloc(problem->n_links, sizeof *problem->link_Bps);
-    if (problem->route == NULL || problem->link_Bps == NULL)
+    problem->n_link_coupled = problem->n_links;
+    problem->link_coupled = sand_calloc(problem->n_links, sizeof *problem->link_coupled);
+    if (problem->route == NULL || problem->link_Bps == NULL || problem->link_coupled == NULL)
         return SAND_ERR_NOMEM;
     uint32_t number = 0;
     for (uint32_t l = 0; l < r->classes->n_links; l++) {
@@ -235,6 +245,7 @@ static enum sand_rc write_routes(const struct reduction *r, const uint8_t *lonel
         if (!link->kept)
             continue;
         problem->link_Bps[number] = link->capacity_Bps;
+        problem->link_coupled[number] = link->coupled;
         for (uint32_t i = 0; i < link->n; i++) {
             struct step_flow *flow = &problem->flows[r->uses[link->first + i].flow];
             for (uint32_t k = 0; k < r->uses[link->first + i].weight; k++)

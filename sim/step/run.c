@@ -3,10 +3,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "run.h"
 
-#include <math.h>
-
 #include "ids.h"
-#include "mem.h"
+#include "skeleton.h"
 #include "train.h"
 
 // ---- actors
@@ -80,10 +78,41 @@ static uint32_t collective_index(const struct step_run *run, uint32_t a, uint32_
 static void book_wait(struct step_run *run, uint32_t a, int64_t due, double *traffic_s)
 {
     struct run_actor *actor = &run->actors[a];
-    const int64_t cut = due < actor->ready ? actor->ready : due > run->now ? run->now : due;
+    const int64_t cut = due < actor->ready       ? actor->ready
+                        : due > run->engine->now ? run->engine->now
+                                                 : due;
     actor->bubble_s += run_seconds(cut - actor->ready);
-    *traffic_s += run_seconds(run->now - cut);
-    actor->ready = run->now;
+    *traffic_s += run_seconds(run->engine->now - cut);
+    actor->ready = run->engine->now;
+}
+
+// ---- for a skeleton
+// ---------------------------------------------------------------------------------
+
+// An actor comes to where it needs n collectives; it goes on.
+static enum sand_rc note_wait(struct step_run *run, enum run_purpose purpose, uint32_t index,
+                              uint32_t n)
+{
+    for (uint32_t i = 0; run->recorder != NULL && i < n; i++)
+        SAND_TRY(step_record_wait(run->recorder, purpose, index + i));
+    return SAND_OK;
+}
+
+static void note_go_on(struct step_run *run, enum run_purpose purpose, uint32_t index, uint32_t n)
+{
+    for (uint32_t i = 0; run->recorder != NULL && i < n; i++)
+        step_record_go_on(run->recorder, purpose, index + i);
+}
+
+// A message between two, or inside a group, that is no collective of the stage.
+static enum sand_rc put_send(struct step_run *run, uint32_t stage, uint32_t f, double bytes,
+                             double latency_s, enum run_purpose purpose, uint32_t subject)
+{
+    if (run->recorder != NULL)
+        SAND_TRY(step_record_send(run->recorder, stage, f, bytes));
+    if (run->more_latency_s > 0 && run->coupled[f])
+        latency_s += run->more_latency_s;
+    return run_flow_put(run, f, bytes, latency_s, purpose, subject);
 }
 
 // ---- data-parallel collectives
@@ -94,8 +123,10 @@ static enum sand_rc collective_begin(struct step_run *run, enum run_purpose purp
 {
     struct run_collective *c = &run_list(run, purpose)[index];
     const struct step_stage *stage = &run->problem->stages[c->stage];
-    c->joined_at = run->now;
+    c->joined_at = run->engine->now;
     c->pending = stage->n_rings;
+    if (run->recorder != NULL)
+        SAND_TRY(step_record_start(run->recorder, purpose, index));
     for (uint32_t i = 0; i < stage->n_rings; i++)
         SAND_TRY(run_flow_put(run, run->problem->rings[stage->first_ring + i], c->bytes,
                               c->latency_s, purpose, index));
@@ -174,11 +205,16 @@ static enum sand_rc try_piece(struct step_run *run, uint32_t a)
     }
     if (needs_gather(run, op)) {
         const uint32_t index = collective_index(run, a, actor->pc, actor->piece);
-        if (actor->state != RUN_WAIT_GATHER)
+        if (actor->state != RUN_WAIT_GATHER) {
+            SAND_TRY(note_wait(run, RUN_GATHER, index, 1));
+            SAND_TRY(note_wait(run, RUN_LATE_GATHER, index, 1));
             SAND_TRY(join(run, RUN_LATE_GATHER, index));
+        }
         actor->state = RUN_WAIT_GATHER;
         if (!run_list(run, RUN_GATHER)[index].done || !run_list(run, RUN_LATE_GATHER)[index].done)
             return SAND_OK;
+        note_go_on(run, RUN_GATHER, index, 1);
+        note_go_on(run, RUN_LATE_GATHER, index, 1);
         book_wait(run, a, 0, &actor->dp_s);
     }
     return begin_piece(run, a);
@@ -189,7 +225,7 @@ static enum sand_rc begin_tail(struct step_run *run, uint32_t a);
 static enum sand_rc next_op(struct step_run *run, uint32_t a)
 {
     struct run_actor *actor = &run->actors[a];
-    actor->ready = run->now;
+    actor->ready = run->engine->now;
     actor->piece = 0;
     actor->state = RUN_WORKING;
     if (actor->pc < run->ops_per_stage)
@@ -208,6 +244,7 @@ static enum sand_rc try_optimizer(struct step_run *run, uint32_t a)
     if (run->stages[stage].reduces_left > 0)
         return SAND_OK;
     book_wait(run, a, run->stages[stage].last_joined, &actor->dp_s);
+    note_go_on(run, RUN_REDUCE, run->stages[stage].first_collective, run->stages[stage].n_reduces);
     actor->state = RUN_OPTIMIZER;
     const double tail_s =
         run->problem->stages[stage].optimizer_s * run->problem->actors[a].slowness +
@@ -226,15 +263,17 @@ static enum sand_rc begin_tail(struct step_run *run, uint32_t a)
     if (!h->overlap_reduce)
         for (uint32_t i = 0; i < st->n_reduces; i++)
             SAND_TRY(join(run, RUN_REDUCE, st->first_collective + i));
+    SAND_TRY(note_wait(run, RUN_REDUCE, st->first_collective, st->n_reduces));
     return try_optimizer(run, a);
 }
 
 static enum sand_rc finish_actor(struct step_run *run, uint32_t a)
 {
     run->actors[a].state = RUN_DONE;
-    run->actors[a].end = run->now;
-    run->n_done++;
-    return SAND_OK;
+    run->actors[a].end = run->engine->now;
+    if (++run->n_done < run->problem->n_actors)
+        return SAND_OK;
+    return run_timer(run, 0, TIMER_STEP_END, 0);
 }
 
 // Parameters that are not gathered behind the next forward are gathered here.
@@ -243,13 +282,14 @@ static enum sand_rc tail_done(struct step_run *run, uint32_t a)
     const struct step_header *h = &run->problem->header;
     const uint32_t stage = run->problem->actors[a].stage;
     struct run_stage *st = &run->stages[stage];
-    run->actors[a].ready = run->now;
+    run->actors[a].ready = run->engine->now;
     if (!h->gathers || h->overlap_gather)
         return finish_actor(run, a);
     run->actors[a].state = RUN_WAIT_LAST_GATHER;
+    SAND_TRY(note_wait(run, RUN_GATHER, st->first_collective, st->n_gathers));
     if (++st->gather_joined < run->problem->stages[stage].n_actors)
         return SAND_OK;
-    st->last_joined = run->now;
+    st->last_joined = run->engine->now;
     for (uint32_t i = 0; i < st->n_gathers; i++)
         SAND_TRY(collective_begin(run, RUN_GATHER, st->first_collective + i));
     return SAND_OK;
@@ -268,9 +308,13 @@ static enum sand_rc wake_stage(struct step_run *run, uint32_t stage, enum run_st
             SAND_TRY(try_piece(run, a));
         } else if (state == RUN_WAIT_EXPOSED) {
             book_wait(run, a, 0, &run->actors[a].dp_s);
+            note_go_on(run, RUN_LATE_REDUCE,
+                       collective_index(run, a, run->actors[a].pc, run->actors[a].piece), 1);
             SAND_TRY(end_piece(run, a));
         } else {
             book_wait(run, a, run->stages[stage].last_joined, &run->actors[a].dp_s);
+            note_go_on(run, RUN_GATHER, run->stages[stage].first_collective,
+                       run->stages[stage].n_gathers);
             SAND_TRY(finish_actor(run, a));
         }
     }
@@ -303,8 +347,8 @@ static enum sand_rc send_rails(struct step_run *run, uint32_t input, uint32_t ba
     const struct step_actor *from = &run->problem->actors[in->from];
     in->pending = from->n_sends[backward];
     for (uint32_t i = 0; i < from->n_sends[backward]; i++)
-        SAND_TRY(run_flow_put(run, run->problem->sends[from->first_send[backward] + i], h->send_B,
-                              h->send_latency_s, RUN_SEND, input));
+        SAND_TRY(put_send(run, from->stage, run->problem->sends[from->first_send[backward] + i],
+                          h->send_B, h->send_latency_s, RUN_SEND, input));
     return SAND_OK;
 }
 
@@ -321,7 +365,7 @@ static enum sand_rc send_output(struct step_run *run, uint32_t a, const struct s
     const uint32_t peer = h->pp == 1 ? a : what->peer[op->backward];
     const size_t input =
         (size_t)(input_of(run, peer, op->backward, chunk, op->micro_batch) - run->inputs);
-    run->inputs[input].sent = run->now;
+    run->inputs[input].sent = run->engine->now;
     run->inputs[input].from = a;
     run->inputs[input].to = peer;
     if (h->pp == 1) {
@@ -352,7 +396,7 @@ static enum sand_rc end_piece(struct step_run *run, uint32_t a)
     if (!run->problem->header.sharded)
         SAND_TRY(pay_reduction(run, a));
     actor->state = RUN_WORKING;
-    actor->ready = run->now;
+    actor->ready = run->engine->now;
     if (++actor->piece < pieces_of(run, run->problem->actors[a].stage, op))
         return try_piece(run, a);
     actor->pc++;
@@ -363,8 +407,8 @@ static enum sand_rc end_piece(struct step_run *run, uint32_t a)
 static enum sand_rc piece_done(struct step_run *run, uint32_t a)
 {
     struct run_actor *actor = &run->actors[a];
-    actor->tp_s += run_seconds(run->now - actor->tp_begun);
-    actor->ready = run->now;
+    actor->tp_s += run_seconds(run->engine->now - actor->tp_begun);
+    actor->ready = run->engine->now;
     const struct sand_stage_op *op = current_op(run, a);
     // The output leaves before the reduction: who waits for it is not held up.
     if (actor->piece + 1 == pieces_of(run, run->problem->actors[a].stage, op))
@@ -375,6 +419,7 @@ static enum sand_rc piece_done(struct step_run *run, uint32_t a)
     if (run_list(run, RUN_LATE_REDUCE)[index].done)
         return end_piece(run, a);
     actor->state = RUN_WAIT_EXPOSED;
+    SAND_TRY(note_wait(run, RUN_LATE_REDUCE, index, 1));
     return join(run, RUN_LATE_REDUCE, index);
 }
 
@@ -389,9 +434,9 @@ static enum sand_rc tp_done(struct step_run *run, uint32_t a)
         return piece_done(run, a);
     run->actors[a].pending = what->n_cp;
     for (uint32_t i = 0; i < what->n_cp; i++)
-        SAND_TRY(run_flow_put(run, run->problem->sends[what->first_cp + i],
-                              chunk->cp_B[op->backward] / pieces,
-                              chunk->cp_latency_s[op->backward] / pieces, RUN_CP, a));
+        SAND_TRY(put_send(run, what->stage, run->problem->sends[what->first_cp + i],
+                          chunk->cp_B[op->backward] / pieces,
+                          chunk->cp_latency_s[op->backward] / pieces, RUN_CP, a));
     return SAND_OK;
 }
 
@@ -402,96 +447,80 @@ static enum sand_rc work_done(struct step_run *run, uint32_t a)
     const struct sand_stage_op *op = current_op(run, a);
     const struct step_chunk *chunk = chunk_of(run, what->stage, op->chunk);
     const uint32_t pieces = pieces_of(run, what->stage, op);
-    run->actors[a].tp_begun = run->now;
+    run->actors[a].tp_begun = run->engine->now;
     if (what->tp_flow == SAND_NONE || chunk->tp_B[op->backward] <= 0)
         return tp_done(run, a);
-    return run_flow_put(run, what->tp_flow, chunk->tp_B[op->backward] / pieces,
-                        chunk->tp_latency_s[op->backward] / pieces, RUN_TP, a);
+    return put_send(run, what->stage, what->tp_flow, chunk->tp_B[op->backward] / pieces,
+                    chunk->tp_latency_s[op->backward] / pieces, RUN_TP, a);
 }
 
 // ---- dispatch
 // ---------------------------------------------------------------------------------------
 
-// A flow's message is through: what follows depends on what it was.
-static enum sand_rc flow_done(struct step_run *run, uint32_t f)
+enum sand_rc step_run_flow_done(struct step_run *run, uint32_t f)
 {
     struct run_message message;
     SAND_TRY(run_flow_end(run, f, &message));
-    if (message.purpose == RUN_TP)
+    switch (message.purpose) {
+    case RUN_TP:
         return tp_done(run, message.subject);
-    if (message.purpose == RUN_CP)
+    case RUN_CP:
         return --run->actors[message.subject].pending == 0 ? piece_done(run, message.subject)
                                                            : SAND_OK;
-    if (message.purpose == RUN_SEND)
+    case RUN_SEND:
         return input_arrived(run, message.subject);
-    return --run_list(run, message.purpose)[message.subject].pending == 0
-               ? collective_done(run, message.purpose, message.subject)
-               : SAND_OK;
+    case RUN_REPLAYED:
+        return step_skeleton_arrived(run, message.subject);
+    default:
+        return --run_list(run, message.purpose)[message.subject].pending == 0
+                   ? collective_done(run, message.purpose, message.subject)
+                   : SAND_OK;
+    }
 }
 
-static enum sand_rc handle(struct step_run *run, const struct sand_agenda_entry *entry)
+enum sand_rc step_run_handle(struct step_run *run, enum run_timer_kind kind, uint32_t subject)
 {
-    run->n_events++;
-    const uint32_t subject = (uint32_t)entry->subject;
-    switch ((enum run_timer_kind)entry->kind) {
+    switch (kind) {
     case TIMER_WORK:
         return work_done(run, subject);
     case TIMER_LATENCY:
         return run_flow_bytes(run, subject);
     case TIMER_DELAY:
-        return flow_done(run, subject);
+        return step_run_flow_done(run, subject);
     case TIMER_TAIL:
         return tail_done(run, subject);
+    case TIMER_REPLAY:
+        return step_skeleton_go_on(run, subject);
+    default: // the engine's
+        return SAND_ERR_INTERNAL;
     }
-    return SAND_ERR_INTERNAL;
 }
 
-// Names who waits for whom when nothing can happen any more.
-static enum sand_rc stuck(struct step_run *run)
+enum sand_rc step_run_stuck(struct step_run *run)
 {
-    for (uint32_t a = 0; a < run->problem->n_actors; a++) {
+    for (uint32_t a = 0; run->skeleton == NULL && a < run->problem->n_actors; a++) {
         if (run->actors[a].state != RUN_WAIT_INPUT)
             continue;
         const struct sand_stage_op *op = current_op(run, a);
         return sand_fail(
-            run->diag, SAND_ERR_INTERNAL,
+            run->engine->diag, SAND_ERR_INTERNAL,
             "step: stage %u waits for the %s of micro-batch %u, chunk %u, which nobody "
             "sends any more",
             run->problem->actors[a].stage, op->backward ? "backward" : "forward", op->micro_batch,
             op->chunk);
     }
-    return sand_fail(run->diag, SAND_ERR_INTERNAL,
+    return sand_fail(run->engine->diag, SAND_ERR_INTERNAL,
                      "step: waiting for a collective that never starts");
 }
 
-// Lets time pass to the next date or the next end of a flow.
-static enum sand_rc advance(struct step_run *run)
+// Weights that are prefetched set out first, then every actor begins.
+enum sand_rc step_run_begin(struct step_run *run)
 {
-    const struct sand_agenda_entry *next = sand_agenda_peek(&run->agenda);
-    double wait_s = INFINITY;
-    if (next != NULL)
-        wait_s = fmax(0, run_seconds(next->date) - sand_bridge_now_s(run->bridge));
-    uint32_t n = 0;
-    SAND_TRY(sand_bridge_wait(run->bridge, wait_s, run->ends, &n));
-    if (n == 0 && next != NULL) {
-        run->now = next->date;
-        return SAND_OK;
-    }
-    const int64_t clock = run_ticks(sand_bridge_now_s(run->bridge));
-    run->now = next != NULL && clock > next->date ? next->date
-               : clock > run->now                 ? clock
-                                                  : run->now;
-    run->n_live -= n;
-    for (uint32_t i = 0; i < n; i++)
-        SAND_TRY(flow_done(run, run->flow_of_handle[run->ends[i].flow]));
-    return SAND_OK;
-}
-
-static enum sand_rc pump(struct sand_bridge *bridge, void *argument)
-{
-    struct step_run *run = argument;
-    run->bridge = bridge;
     const struct step_header *h = &run->problem->header;
+    run->step_begun = run->engine->now;
+    if (run->skeleton != NULL)
+        return step_skeleton_begin(run);
+    step_run_reset(run);
     if (h->overlap_gather && !h->sharded)
         for (uint32_t i = 0; i < run->n_collectives; i++)
             if (!run_list(run, RUN_GATHER)[i].done)
@@ -500,25 +529,5 @@ static enum sand_rc pump(struct sand_bridge *bridge, void *argument)
         SAND_TRY(join(run, RUN_GATHER, collective_index(run, a, 0, 0)));
     for (uint32_t a = 0; a < run->problem->n_actors; a++)
         SAND_TRY(next_op(run, a));
-    while (run->n_done < run->problem->n_actors) {
-        const struct sand_agenda_entry *next = sand_agenda_peek(&run->agenda);
-        struct sand_agenda_entry entry;
-        if (next == NULL && run->n_live == 0)
-            return stuck(run);
-        if (next == NULL || next->date > run->now) {
-            step_activity_note(&run->activity);
-            SAND_TRY(advance(run));
-        } else if (sand_agenda_take(&run->agenda, &entry))
-            SAND_TRY(handle(run, &entry));
-    }
     return SAND_OK;
-}
-
-enum sand_rc step_run_pump(struct step_run *run, struct sand_diag *diag)
-{
-    const struct sand_bridge_platform platform = {.link_Bps = run->problem->link_Bps,
-                                                  .n_links = (uint32_t)run->problem->n_links,
-                                                  .max_flows = (uint32_t)run->problem->n_flows};
-    run->diag = diag;
-    return sand_bridge_run(&platform, pump, run, diag);
 }

@@ -1,4 +1,5 @@
 // State of a running step. Internal to sim/step.
+// Several runs may share an engine (runengine.h): jobs on common links.
 // SPDX-License-Identifier: GPL-2.0-or-later
 #ifndef SAND_SIM_STEP_RUN_H
 #define SAND_SIM_STEP_RUN_H
@@ -6,15 +7,9 @@
 #include <stdint.h>
 
 #include "activity.h"
-#include "agenda.h"
-#include "bridge.h"
 #include "diag.h"
+#include "runengine.h"
 #include "stepproblem.h"
-
-// The agenda's tick: a picosecond. SimGrid's clock is a double whose events are merged within a
-// grain, see the bridge's table of keys.
-#define STEP_TICKS_PER_S 1e12
-#define STEP_CLOCK_GRAIN_S 1e-9
 
 enum run_state {
     RUN_WORKING,
@@ -47,9 +42,9 @@ enum run_purpose {
     RUN_LATE_GATHER,
     RUN_REDUCE,
     RUN_LATE_REDUCE,
-    RUN_PURPOSES
+    RUN_REPLAYED // of a skeleton, see skeleton.h
 };
-enum { RUN_LISTS = RUN_PURPOSES - RUN_GATHER };
+enum { RUN_LISTS = RUN_REPLAYED - RUN_GATHER };
 
 struct run_message {
     double bytes, latency_s;
@@ -84,12 +79,17 @@ struct run_stage {
     int64_t last_joined;
 };
 
+struct step_skeleton;
+struct step_recorder;
+
 struct step_run {
     const struct sand_step_problem *problem;
-    struct sand_diag *diag;
-    struct sand_bridge *bridge;
-    struct sand_agenda agenda;
-    int64_t now;
+    struct run_engine *engine;
+    uint32_t index;                 // among the engine's runs
+    struct step_recorder *recorder; // NULL: nobody writes down what happens when
+    struct step_skeleton *skeleton; // not NULL: this is played instead of the pipeline
+    double more_latency_s;          // of messages that are no collectives, on coupled links
+    int64_t step_begun;
     size_t ops_per_stage;
     struct run_actor *actors;
     struct run_flow *flows;
@@ -102,11 +102,10 @@ struct step_run {
     uint32_t *first_piece; // per chunk, when sharded per operation of a stage: its first collective
                            // within the stage
     uint32_t n_collectives;
-    uint32_t *flow_of_handle;
-    struct sand_flow_end *ends;
+    uint32_t *route;  // the problem's, in links of the engine
+    uint8_t *coupled; // per flow: crosses a link that other jobs use as well
     struct step_activity activity;
-    uint32_t n_live, n_done;
-    uint64_t n_events;
+    uint32_t n_done;
 };
 
 static inline struct run_collective *run_list(const struct step_run *run, enum run_purpose purpose)
@@ -114,14 +113,9 @@ static inline struct run_collective *run_list(const struct step_run *run, enum r
     return run->lists[purpose - RUN_GATHER];
 }
 
-enum run_timer_kind { TIMER_WORK, TIMER_LATENCY, TIMER_DELAY, TIMER_TAIL };
-
-double run_seconds(int64_t ticks);
-int64_t run_ticks(double s);
-
 // Something happens to `subject` (an actor, or a flow) after a delay.
 enum sand_rc run_timer(struct step_run *run, double delay_s, enum run_timer_kind kind,
-                       uint64_t subject);
+                       uint32_t subject);
 
 // Queues a message on a flow; its latency over, its bytes set out (run_flow_bytes); when they are
 // through, run_flow_end hands the message out and begins the next.
@@ -130,7 +124,23 @@ enum sand_rc run_flow_put(struct step_run *run, uint32_t f, double bytes, double
 enum sand_rc run_flow_bytes(struct step_run *run, uint32_t f);
 enum sand_rc run_flow_end(struct step_run *run, uint32_t f, struct run_message *message);
 
-// Plays the step to its end on a new engine. Needs step_run_open (solve.c) first.
-enum sand_rc step_run_pump(struct step_run *run, struct sand_diag *diag);
+// Everything of a run but its engine, and ready for step_run_begin. `links`: the engine's link for
+// each of the problem's (NULL: the same numbers). Close it also after a failure.
+enum sand_rc step_run_open(struct step_run *run, struct run_engine *engine,
+                           const struct sand_step_problem *problem, const uint32_t *links);
+void step_run_close(struct step_run *run);
+
+// Back to the state before its first step; what is on its way must have been cancelled.
+void step_run_reset(struct step_run *run);
+
+// Begins a step now. When the last actor is through, the engine's step_end is called.
+enum sand_rc step_run_begin(struct step_run *run);
+
+// What the engine hands on: an entry of the agenda, a flow whose message is through.
+enum sand_rc step_run_handle(struct step_run *run, enum run_timer_kind kind, uint32_t subject);
+enum sand_rc step_run_flow_done(struct step_run *run, uint32_t f);
+
+// Names who waits for whom when nothing can happen any more.
+enum sand_rc step_run_stuck(struct step_run *run);
 
 #endif

@@ -2,27 +2,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "run.h"
 
-#include <math.h>
-
 #include "ids.h"
 #include "mem.h"
 
-double run_seconds(int64_t ticks)
-{
-    return (double)ticks / STEP_TICKS_PER_S;
-}
-
-int64_t run_ticks(double s)
-{
-    return (int64_t)llround(s * STEP_TICKS_PER_S);
-}
-
 enum sand_rc run_timer(struct step_run *run, double delay_s, enum run_timer_kind kind,
-                       uint64_t subject)
+                       uint32_t subject)
 {
-    const struct sand_agenda_entry entry = {
-        .date = run->now + run_ticks(delay_s), .kind = kind, .subject = subject};
-    return sand_agenda_put(&run->agenda, entry, NULL);
+    const struct sand_agenda_entry entry = {.date = run->engine->now + run_ticks(delay_s),
+                                            .kind = kind,
+                                            .subject = (uint64_t)run->index << 32 | subject};
+    return sand_agenda_put(&run->engine->agenda, entry, NULL);
 }
 
 // ---- flows: one message at a time, others queue
@@ -33,18 +22,18 @@ enum sand_rc run_flow_bytes(struct step_run *run, uint32_t f)
 {
     const struct step_flow *what = &run->problem->flows[f];
     const struct run_message *message = &run->messages[run->flows[f].head];
-    run->flows[f].begun = run->now;
+    run->flows[f].begun = run->engine->now;
     step_activity_start(&run->activity, f);
-    run->n_events++;
+    run->engine->n_events++;
     if (message->bytes <= 0)
         return run_timer(run, 0, TIMER_DELAY, f);
     if (what->n_links == 0)
         return run_timer(run, message->bytes / what->upper_Bps, TIMER_DELAY, f);
     uint32_t handle = 0;
-    SAND_TRY(sand_bridge_flow_start(run->bridge, run->problem->route + what->first_link,
+    SAND_TRY(sand_bridge_flow_start(run->engine->bridge, run->route + what->first_link,
                                     what->n_links, message->bytes, &handle));
-    run->flow_of_handle[handle] = f;
-    run->n_live++;
+    run->engine->handles[handle] = (struct run_handle){run->index, f};
+    run->engine->n_live++;
     return SAND_OK;
 }
 
@@ -88,10 +77,10 @@ enum sand_rc run_flow_end(struct step_run *run, uint32_t f, struct run_message *
     struct run_flow *flow = &run->flows[f];
     const uint32_t slot = flow->head;
     *message = run->messages[slot];
-    const double took_s = run_seconds(run->now - flow->begun);
+    const double took_s = run_seconds(run->engine->now - flow->begun);
     const double bound_s = message->bytes / run->problem->flows[f].upper_Bps;
     if (took_s < bound_s * (1 - 1e-9) - 2.0 / STEP_TICKS_PER_S - STEP_CLOCK_GRAIN_S)
-        return sand_fail(run->diag, SAND_ERR_INTERNAL,
+        return sand_fail(run->engine->diag, SAND_ERR_INTERNAL,
                          "step: a flow took %.9g s, its links allow no less than %.9g s", took_s,
                          bound_s);
     step_activity_end(&run->activity, f);

@@ -23,8 +23,10 @@ struct sand_step_question {
     const struct sand_kernel_costs *kernels;
     const struct sand_fabric *fabric; // link speeds included
     const struct sand_job_spec *job;  // kind SAND_JOB_TRAIN
-    const uint32_t *nodes;  // job->n_nodes ids in rank order: ranks 0..g-1 on nodes[0], ...
-    const float *gpu_speed; // per GPU of the cluster (node * gpus_per_node + gpu), NULL: all 1
+    const uint32_t *nodes;   // job->n_nodes ids in rank order: ranks 0..g-1 on nodes[0], ...
+    const float *gpu_speed;  // per GPU of the cluster (node * gpus_per_node + gpu), NULL: all 1
+    const uint32_t *coupled; // links that other jobs use too, ascending: they stay in the problem
+    size_t n_coupled;
     enum sand_folding folding;
 };
 

@@ -21,6 +21,7 @@ void step_problem_arrays(struct sand_step_problem *p, struct step_array arrays[S
         {(void **)&p->sends, &p->n_sends, sizeof *p->sends},
         {(void **)&p->rings, &p->n_rings, sizeof *p->rings},
         {(void **)&p->ops, &p->n_ops, sizeof *p->ops},
+        {(void **)&p->link_coupled, &p->n_link_coupled, sizeof *p->link_coupled},
     };
     memcpy(arrays, all, sizeof all);
 }

@@ -81,7 +81,7 @@ struct step_watch_use {
     uint32_t flow, weight;
 };
 
-enum { STEP_N_ARRAYS = 9 };
+enum { STEP_N_ARRAYS = 10 };
 
 struct sand_step_problem {
     struct step_header header;
@@ -96,8 +96,10 @@ struct sand_step_problem {
     struct step_stage *stages; // pp
     double *link_Bps;
     uint32_t *route, *sends, *rings;
+    uint32_t *link_coupled;    // per link: its place among the question's coupled links; SAND_NONE
     struct sand_stage_op *ops; // pp * n_ops, stage after stage
-    size_t n_actors, n_flows, n_chunks, n_stages, n_links, n_route, n_sends, n_rings, n_ops;
+    size_t n_actors, n_flows, n_chunks, n_stages, n_links, n_route, n_sends, n_rings, n_ops,
+        n_link_coupled;
 };
 
 // One entry per array, so that packing, digest and freeing cannot forget one.

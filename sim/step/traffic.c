@@ -332,11 +332,16 @@ static enum sand_rc number_links(struct step_traffic *traffic)
     for (uint32_t l = 0; l < fabric->n_links; l++)
         traffic->n_links += number[l];
     traffic->links = sand_calloc(traffic->n_links, sizeof *traffic->links);
+    const struct sand_step_question *q = traffic->question;
+    size_t next = 0;
     for (uint32_t l = 0, n = 0; traffic->links != NULL && l < fabric->n_links; l++) {
         if (number[l] == 0)
             continue;
+        while (next < q->n_coupled && q->coupled[next] < l)
+            next++;
         traffic->links[n] = (struct step_link){
             .fabric_link = l,
+            .coupled = next < q->n_coupled && q->coupled[next] == l ? (uint32_t)next : SAND_NONE,
             .state = STEP_LINK_KEPT,
             .capacity_Bps = usable_Bps(traffic->question, &fabric->links[l]) *
                             step_link_paths(traffic, fabric->links[l].link_class)};
@@ -407,7 +412,7 @@ static enum sand_rc sort_links(struct step_traffic *traffic, const uint32_t *bin
         while (next < n_binding && binding[next] < link->fabric_link)
             next++;
         if (is_private(traffic->question->fabric->links[link->fabric_link].link_class) ||
-            (next < n_binding && binding[next] == link->fabric_link))
+            link->coupled != SAND_NONE || (next < n_binding && binding[next] == link->fabric_link))
             continue;
         link->state = most_Bps > link->capacity_Bps ? STEP_LINK_WATCHED : STEP_LINK_SLACK;
     }

@@ -30,6 +30,7 @@ enum step_link_state {
 // A link that some hop crosses.
 struct step_link {
     uint32_t fabric_link;
+    uint32_t coupled; // place among the question's coupled links; SAND_NONE
     enum step_link_state state;
     double capacity_Bps; // usable, health included
 };

@@ -110,8 +110,13 @@ static inline enum sand_rc small_set_up(struct small *s, struct sand_diag *diag)
     for (int i = 0; i < 4 * 8; i++)
         s->speed[i] = 1;
     s->nodes[1] = 1;
-    s->question = (struct sand_step_question){&s->cluster, &s->kernels, s->fabric, &s->job,
-                                              s->nodes,    s->speed,    SAND_FOLD};
+    s->question = (struct sand_step_question){.cluster = &s->cluster,
+                                              .kernels = &s->kernels,
+                                              .fabric = s->fabric,
+                                              .job = &s->job,
+                                              .nodes = s->nodes,
+                                              .gpu_speed = s->speed,
+                                              .folding = SAND_FOLD};
     return SAND_OK;
 }
 

@@ -1,0 +1,64 @@
+// One engine, one agenda, one clock for all steps that run on common links. Internal to sim/step.
+// SPDX-License-Identifier: GPL-2.0-or-later
+#ifndef SAND_SIM_STEP_RUNENGINE_H
+#define SAND_SIM_STEP_RUNENGINE_H
+
+#include <stdint.h>
+
+#include "agenda.h"
+#include "bridge.h"
+#include "diag.h"
+
+// The agenda's tick: a picosecond. SimGrid's clock is a double whose events are merged within a
+// grain, see the bridge's table of keys.
+#define STEP_TICKS_PER_S 1e12
+#define STEP_CLOCK_GRAIN_S 1e-9
+
+enum run_timer_kind {
+    TIMER_WORK,
+    TIMER_LATENCY,
+    TIMER_DELAY,
+    TIMER_TAIL,
+    TIMER_STEP_END,   // a step is over: the engine's step_end is called
+    TIMER_STEP_BEGIN, // of the run
+    TIMER_REPLAY      // a stage of a skeleton goes on
+};
+
+struct step_run;
+
+struct run_engine {
+    struct sand_bridge *bridge;
+    struct sand_diag *diag;
+    struct sand_agenda agenda;
+    int64_t now;
+    struct step_run **runs; // not owned
+    uint32_t n_runs;
+    struct run_handle *handles; // which run's which flow, by the bridge's number
+    struct run_handle *ended;   // at this instant
+    struct sand_flow_end *ends;
+    uint32_t max_flows, n_live;
+    uint64_t n_events;
+    int stopped;
+    // Called when a run's step is over; may begin its next one, or stop the engine. `self` is its
+    // own.
+    enum sand_rc (*step_end)(void *self, struct step_run *run);
+    void *self;
+};
+
+struct run_handle {
+    uint32_t run, flow;
+};
+
+enum sand_rc run_engine_open(struct run_engine *engine, uint32_t max_flows);
+void run_engine_close(struct run_engine *engine);
+
+// Lets things happen until the engine is stopped. Call from inside the bridge's pump.
+enum sand_rc run_engine_go(struct run_engine *engine);
+
+// Forgets every date and cancels every flow: the runs can be reset and begun again.
+enum sand_rc run_engine_clear(struct run_engine *engine);
+
+double run_seconds(int64_t ticks);
+int64_t run_ticks(double s);
+
+#endif
