@@ -35,12 +35,6 @@ int sand_explain_ended(const struct sand_jobs_row *job)
 
 // ---- an attempt ---------------------------------------------------------------------------------
 
-struct attempt {
-    int64_t stall_ns, cut_ns, under_way_ns, stepping_ns;
-    int64_t own_ns; // the step on these nodes, without neighbours
-    uint64_t steps, lost;
-};
-
 // A save that a fault ended stood still until then.
 static int64_t stall_ns(const struct sand_explain_rows *rows, const struct sand_attempts_row *row)
 {
@@ -55,9 +49,9 @@ static int64_t stall_ns(const struct sand_explain_rows *rows, const struct sand_
     return sum;
 }
 
-// What the faults that ended the attempt cut off and undid. Returns whether there was one.
-static int take_faults(const struct sand_explain_rows *rows, const struct sand_attempts_row *row,
-                       struct attempt *attempt)
+// The time in the step that a fault cut off. Returns whether a fault ended the attempt.
+static int take_cut(const struct sand_explain_rows *rows, const struct sand_attempts_row *row,
+                    int64_t *cut_ns)
 {
     int struck = 0;
     for (size_t i = 0; i < rows->n_incidents; i++) {
@@ -66,60 +60,30 @@ static int take_faults(const struct sand_explain_rows *rows, const struct sand_a
             fault->fault_ns != row->end_ns)
             continue;
         struck = 1;
-        attempt->cut_ns += sand_ns_from_s(fault->partial_step_s);
-        attempt->lost += fault->steps_lost;
+        *cut_ns += sand_ns_from_s(fault->partial_step_s);
     }
-    if (attempt->lost > attempt->steps)
-        attempt->lost = attempt->steps;
     return struck;
 }
 
-static int64_t own_step_ns(const struct sand_explain_rows *rows,
-                           const struct sand_attempts_row *row)
+// Healthy by difference: the causes are shares of the time the steps took.
+static void add_attempt(const struct sand_explain_rows *rows, const struct sand_attempts_row *row,
+                        int ended, struct sand_account *account)
 {
-    for (size_t i = 0; i < rows->n_steps && row->profile != NO_INDEX; i++)
-        if (rows->steps[i].replication == row->replication &&
-            rows->steps[i].profile == row->profile)
-            return sand_ns_from_s(rows->steps[i].step_s);
-    return sand_ns_from_s(row->step_s); // a recorded job
-}
-
-static struct attempt split_attempt(const struct sand_explain_rows *rows,
-                                    const struct sand_attempts_row *row, int ended)
-{
-    struct attempt a = {.steps = row->steps};
-    const int struck = take_faults(rows, row, &a);
-    a.stall_ns = stall_ns(rows, row);
-    a.own_ns = own_step_ns(rows, row);
-    a.stepping_ns = row->end_ns - row->begin_ns - a.stall_ns - a.cut_ns;
-    const int64_t whole_ns = (int64_t)row->steps * sand_ns_from_s(row->step_s);
-    if (!struck && !ended && a.stepping_ns > whole_ns) { // the experiment's end
-        a.under_way_ns = a.stepping_ns - whole_ns;
-        a.stepping_ns = whole_ns;
-    }
-    return a;
-}
-
-static void add_attempt(const struct attempt *a, int64_t healthy_ns, struct sand_account *account)
-{
-    int64_t *parts = account->parts_ns;
-    const int64_t survived = (int64_t)(a->steps - a->lost);
-    // Neighbours by difference: what was observed beyond the step on these nodes alone.
-    const int64_t lost_ns =
-        a->steps > 0 ? (int64_t)((long double)a->stepping_ns * a->lost / a->steps + 0.5L) : 0;
-    parts[SAND_ACCOUNT_SAVES] += a->stall_ns;
-    parts[SAND_ACCOUNT_CUT] += a->cut_ns;
-    parts[SAND_ACCOUNT_UNDER_WAY] += a->under_way_ns;
-    if (a->steps == 0)
-        return;
-    parts[SAND_ACCOUNT_LOST] += lost_ns;
-    parts[SAND_ACCOUNT_HEALTHY] += survived * healthy_ns;
-    parts[SAND_ACCOUNT_PLACEMENT] += survived * (a->own_ns - healthy_ns);
-    parts[SAND_ACCOUNT_NEIGHBOURS] += a->stepping_ns - lost_ns - survived * a->own_ns;
-    account->executed += a->steps;
-    account->step_s += sand_s_from_ns(a->stepping_ns);
-    account->placement_s += (double)a->steps * sand_s_from_ns(a->own_ns - healthy_ns);
-    account->neighbours_s += sand_s_from_ns(a->stepping_ns - (int64_t)a->steps * a->own_ns);
+    int64_t *parts = account->parts_ns, cut_ns = 0;
+    const int64_t survived_ns = row->steps_ns - row->lost_ns;
+    const int64_t saves_ns = stall_ns(rows, row);
+    const int struck = take_cut(rows, row, &cut_ns);
+    if (!struck && !ended) // the experiment's end
+        parts[SAND_ACCOUNT_UNDER_WAY] += row->end_ns - row->begin_ns - saves_ns - row->steps_ns;
+    parts[SAND_ACCOUNT_SAVES] += saves_ns;
+    parts[SAND_ACCOUNT_CUT] += cut_ns;
+    parts[SAND_ACCOUNT_LOST] += row->lost_ns;
+    parts[SAND_ACCOUNT_PLACEMENT] += row->placement_ns;
+    parts[SAND_ACCOUNT_NEIGHBOURS] += row->neighbours_ns;
+    parts[SAND_ACCOUNT_FAULTS] += row->faults_ns;
+    parts[SAND_ACCOUNT_HEALTHY] +=
+        survived_ns - row->placement_ns - row->neighbours_ns - row->faults_ns;
+    account->survived += row->steps - row->steps_lost;
 }
 
 // ---- recoveries ---------------------------------------------------------------------------------
@@ -135,17 +99,20 @@ static void add_recovery(const struct sand_incidents_row *root, struct sand_acco
 
 // ---- the job ------------------------------------------------------------------------------------
 
-static void finish(struct sand_account *account, double healthy_s)
+static void finish(struct sand_account *account)
 {
     int64_t sum = 0;
+    const int64_t *parts = account->parts_ns;
     for (int part = 0; part < SAND_ACCOUNT_OTHER; part++)
-        sum += account->parts_ns[part];
+        sum += parts[part];
     account->parts_ns[SAND_ACCOUNT_OTHER] = account->observed_ns - sum;
-    const double n = account->executed > 0 ? (double)account->executed : (double)NAN;
-    account->step_s /= n;
-    account->placement_s /= n;
-    account->neighbours_s /= n;
-    account->healthy_s = account->executed > 0 ? healthy_s : (double)NAN;
+    const double n = account->survived > 0 ? (double)account->survived : (double)NAN;
+    account->healthy_s = sand_s_from_ns(parts[SAND_ACCOUNT_HEALTHY]) / n;
+    account->placement_s = sand_s_from_ns(parts[SAND_ACCOUNT_PLACEMENT]) / n;
+    account->neighbours_s = sand_s_from_ns(parts[SAND_ACCOUNT_NEIGHBOURS]) / n;
+    account->faults_s = sand_s_from_ns(parts[SAND_ACCOUNT_FAULTS]) / n;
+    account->step_s =
+        account->healthy_s + account->placement_s + account->neighbours_s + account->faults_s;
 }
 
 void sand_account_make(const struct sand_explain_rows *rows, const struct sand_jobs_row *job,
@@ -160,8 +127,7 @@ void sand_account_make(const struct sand_explain_rows *rows, const struct sand_j
         const struct sand_attempts_row *row = &rows->attempts[i];
         if (row->replication != job->replication || row->job != job->job)
             continue;
-        const struct attempt a = split_attempt(rows, row, ended && row->end_ns == job->end_ns);
-        add_attempt(&a, sand_ns_from_s(job->healthy_step_s), account);
+        add_attempt(rows, row, ended && row->end_ns == job->end_ns, account);
     }
     for (size_t i = 0; i < rows->n_incidents; i++) {
         const struct sand_incidents_row *fault = &rows->incidents[i];
@@ -169,7 +135,7 @@ void sand_account_make(const struct sand_explain_rows *rows, const struct sand_j
             fault->parent == NO_INDEX)
             add_recovery(fault, account);
     }
-    finish(account, job->healthy_step_s);
+    finish(account);
 }
 
 // ---- the queue ----------------------------------------------------------------------------------

@@ -25,6 +25,7 @@ enum sand_account_part {
     SAND_ACCOUNT_HEALTHY,    // surviving steps, at the healthy step's time
     SAND_ACCOUNT_PLACEMENT,  // what its own nodes added to them
     SAND_ACCOUNT_NEIGHBOURS, // what ran beside it added to them
+    SAND_ACCOUNT_FAULTS,     // what parts slow or gone since a fault added to them
     SAND_ACCOUNT_SAVES,      // training stood still for them
     SAND_ACCOUNT_LOST,       // whole steps executed and undone by a fault
     SAND_ACCOUNT_CUT,        // time in the step that a fault cut off
@@ -41,9 +42,9 @@ enum sand_account_part {
 struct sand_account {
     int64_t observed_ns; // submission to end
     int64_t parts_ns[SAND_ACCOUNT_PARTS];
-    // Of all executed steps, lost ones included; per step in seconds, NaN without any.
-    uint64_t executed;
-    double step_s, healthy_s, placement_s, neighbours_s;
+    // Of the steps that survived; per step in seconds, NaN without any.
+    uint64_t survived;
+    double step_s, healthy_s, placement_s, neighbours_s, faults_s;
 };
 
 // Integer nanoseconds throughout: the parts sum to observed_ns. O(rows).

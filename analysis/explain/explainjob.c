@@ -17,6 +17,7 @@ static const struct {
     [SAND_ACCOUNT_HEALTHY] = {"healthy_s", "steps, at the healthy time"},
     [SAND_ACCOUNT_PLACEMENT] = {"placement_s", "slower by its own placement"},
     [SAND_ACCOUNT_NEIGHBOURS] = {"neighbours_s", "slower by its neighbours"},
+    [SAND_ACCOUNT_FAULTS] = {"slow_parts_s", "slower by faulty parts"},
     [SAND_ACCOUNT_SAVES] = {"saves_s", "standing still for saves"},
     [SAND_ACCOUNT_LOST] = {"lost_steps_s", "faults: steps lost"},
     [SAND_ACCOUNT_CUT] = {"cut_steps_s", "faults: steps cut off"},
@@ -86,7 +87,7 @@ static void print_parts(const struct sand_explain_output *output,
     sand_text_heading(output->out, output->style, "WHERE THE TIME WENT", "");
     for (int part = 0; part < SAND_ACCOUNT_PARTS; part++)
         if (account->parts_ns[part] != 0 || part == SAND_ACCOUNT_PLACEMENT ||
-            part == SAND_ACCOUNT_NEIGHBOURS)
+            part == SAND_ACCOUNT_NEIGHBOURS || part == SAND_ACCOUNT_FAULTS)
             sand_explain_time(output, parts[part].label, sand_s_from_ns(account->parts_ns[part]),
                               whole_s);
     sand_explain_time(output, "observed: the sum", whole_s, 0);
@@ -121,14 +122,15 @@ static void print_queue(const struct sand_explain_output *output, const struct s
 
 static void print_step(const struct sand_explain_output *output, const struct sand_account *account)
 {
-    if (account->executed == 0)
+    if (account->survived == 0)
         return;
     sand_text_heading(output->out, output->style, "WHY ITS STEPS TOOK AS LONG", "");
-    fprintf(output->out, "  means of %" PRIu64 " executed steps, lost ones included\n",
-            account->executed);
+    fprintf(output->out, "  means of the %" PRIu64 " step%s that survived\n", account->survived,
+            sand_explain_plural(account->survived));
     sand_explain_time(output, "healthy step", account->healthy_s, account->step_s);
     sand_explain_time(output, "own placement", account->placement_s, account->step_s);
     sand_explain_time(output, "neighbours", account->neighbours_s, account->step_s);
+    sand_explain_time(output, "faulty parts", account->faults_s, account->step_s);
     sand_explain_time(output, "observed: the sum", account->step_s, 0);
 }
 
@@ -210,11 +212,12 @@ static void put_json(const struct sand_explain_output *output, const struct sand
     for (int part = 0; part < SAND_ACCOUNT_PARTS; part++)
         sand_explain_number(output, parts[part].name, sand_s_from_ns(account->parts_ns[part]));
     put_queue(output, story);
-    fprintf(output->out, ", \"step\": {\"executed\": %" PRIu64, account->executed);
+    fprintf(output->out, ", \"step\": {\"survived\": %" PRIu64, account->survived);
     sand_explain_number(output, "step_s", account->step_s);
     sand_explain_number(output, "healthy_s", account->healthy_s);
     sand_explain_number(output, "placement_s", account->placement_s);
     sand_explain_number(output, "neighbours_s", account->neighbours_s);
+    sand_explain_number(output, "slow_parts_s", account->faults_s);
     fputs("}}\n", output->out);
 }
 

@@ -39,6 +39,12 @@ struct sand_attempts_row {
     sand_cell_u64 steps;
     sand_cell_u32 profile;
     sand_cell_f64 step_s;
+    sand_cell_i64 steps_ns;
+    sand_cell_u64 steps_lost;
+    sand_cell_i64 lost_ns;
+    sand_cell_i64 placement_ns;
+    sand_cell_i64 neighbours_ns;
+    sand_cell_i64 faults_ns;
 };
 struct sand_incidents_row {
     sand_cell_u32 replication;

@@ -11,17 +11,31 @@ enum sand_rc sand_emit_row(struct sand_world *w, enum sand_table table, const vo
     return w->sink->row(w->sink->self, table, row);
 }
 
+static int64_t mean_step_ns(const struct sand_progress *p)
+{
+    const int changed = p->n_changes > 0 && p->spent.steps > 0;
+    return changed ? p->spent.time_ns / (int64_t)p->spent.steps : p->rate.step_ns;
+}
+
 enum sand_rc sand_emit_attempt(struct sand_world *w, const struct sand_world_job *j)
 {
+    const struct sand_spent *spent = &j->progress.spent;
+    const struct sand_spent *survived = j->attempt_lost > 0 ? &j->durable_spent : spent;
     const struct sand_attempts_row row = {.replication = w->options->replication,
                                           .job = j->index,
                                           .attempt = j->attempt,
                                           .begin_ns = j->attempt_ns,
                                           .end_ns = w->now_ns,
                                           .first_step = j->attempt_first,
-                                          .steps = j->attempt_steps,
+                                          .steps = spent->steps,
                                           .profile = j->profile_number,
-                                          .step_s = sand_s_from_ns(j->step_ns)};
+                                          .step_s = sand_s_from_ns(mean_step_ns(&j->progress)),
+                                          .steps_ns = spent->time_ns,
+                                          .steps_lost = j->attempt_lost,
+                                          .lost_ns = spent->time_ns - survived->time_ns,
+                                          .placement_ns = survived->by_ns[SAND_SLOW_PLACEMENT],
+                                          .neighbours_ns = survived->by_ns[SAND_SLOW_NEIGHBOURS],
+                                          .faults_ns = survived->by_ns[SAND_SLOW_FAULTS]};
     return sand_emit_row(w, SAND_TABLE_attempts, &row);
 }
 

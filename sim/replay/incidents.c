@@ -106,7 +106,7 @@ static int64_t beyond_mark(const struct sand_world *w, const struct sand_world_j
 {
     if (j->phase != SAND_PHASE_STEPPING)
         return 0;
-    const int64_t mark = j->t0_ns + (int64_t)(j->highest - j->first) * j->step_ns;
+    const int64_t mark = sand_progress_date(&j->progress, j->highest);
     if (mark >= w->now_ns)
         return 0;
     return w->now_ns - (mark > j->since_ns ? mark : j->since_ns);

@@ -1,6 +1,6 @@
 // A job from arrival to end: start, stretches of whole steps, the boundaries that matter.
-// A stretch begins at t0 with `first` steps done and completes step first + k at t0 + k T; nothing
-// is simulated between the boundaries at which something happens.
+// A stretch runs from a (re)start or a save to the next; nothing is simulated between the
+// boundaries at which something happens.
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "world.h"
 
@@ -44,7 +44,8 @@ static void remove_job(uint32_t *jobs, size_t *n, uint32_t job)
 // Whole steps done by now; passing the high-water mark ends the recovery.
 static void count_steps(struct sand_world *w, struct sand_world_job *j)
 {
-    j->done = j->first + (uint64_t)((w->now_ns - j->t0_ns) / j->step_ns);
+    sand_progress_count(&j->progress, w->now_ns);
+    j->done = j->progress.first;
     if (j->done <= j->highest)
         return;
     j->highest = j->done;
@@ -60,8 +61,9 @@ void sand_life_settle(struct sand_world *w, struct sand_world_job *j)
         j->held_gpu_ns += held;
         j->window.held_gpu_ns += held;
         if (j->phase == SAND_PHASE_STEPPING) {
+            const int64_t moving_ns = sand_progress_moving_ns(&j->progress, j->since_ns, w->now_ns);
             j->window.stepping_ns += elapsed;
-            j->window.flops += (double)elapsed / (double)j->step_ns * j->step_flops;
+            j->window.flops += (double)moving_ns / (double)j->rate.step_ns * j->step_flops;
         }
         j->since_ns = w->now_ns;
     }
@@ -128,7 +130,9 @@ enum sand_rc sand_life_attempt(struct sand_world *w, struct sand_world_job *j)
     j->in_attempt = 1;
     j->attempt_ns = w->now_ns;
     j->attempt_first = j->done;
-    j->attempt_steps = 0;
+    j->attempt_lost = 0;
+    sand_progress_open(&j->progress, j->done, &j->rate);
+    j->durable_spent = j->paused_spent = j->progress.spent;
     SAND_TRY(sand_glue_plan(w, j));
     return sand_life_step(w, j);
 }
@@ -136,58 +140,60 @@ enum sand_rc sand_life_attempt(struct sand_world *w, struct sand_world_job *j)
 enum sand_rc sand_life_step(struct sand_world *w, struct sand_world_job *j)
 {
     sand_life_phase(w, j, SAND_PHASE_STEPPING);
-    j->t0_ns = w->now_ns;
-    j->first = j->done;
+    j->stretch_ns = w->now_ns;
+    sand_progress_run(&j->progress, w->now_ns, j->resume_ns);
     return sand_life_plan(w, j);
 }
 
-static uint64_t ceil_steps(int64_t duration_ns, int64_t step_ns)
+static uint64_t stretch_steps(const struct sand_world_job *j)
 {
-    return (uint64_t)(duration_ns / step_ns) + (duration_ns % step_ns != 0);
+    return j->progress.spent.steps - j->paused_spent.steps;
 }
 
-// Steps of the stretch after which a save is due; one at least, so that training goes on.
-static uint64_t steps_until_save(const struct sand_world *w, const struct sand_world_job *j)
+// Steps done when a save is due; the stretch has one at least, so that training goes on.
+static uint64_t steps_at_save(const struct sand_world *w, const struct sand_world_job *j)
 {
-    uint64_t steps = ceil_steps(j->interval_ns, j->step_ns);
-    const uint64_t passed = ceil_steps(w->now_ns - j->t0_ns, j->step_ns);
-    if (steps < passed)
-        steps = passed;
-    return steps > 0 ? steps : 1;
-}
-
-static int64_t boundary_date(const struct sand_world_job *j, uint64_t steps)
-{
-    if (steps > (uint64_t)((INT64_MAX - j->t0_ns) / j->step_ns))
-        return INT64_MAX;
-    return j->t0_ns + (int64_t)steps * j->step_ns;
+    const int64_t due_ns = sand_world_later(j->stretch_ns, j->interval_ns);
+    const int64_t from_ns = due_ns > w->now_ns ? due_ns : w->now_ns;
+    const uint64_t steps = sand_progress_steps_at(&j->progress, from_ns);
+    return steps == j->done && stretch_steps(j) == 0 ? steps + 1 : steps;
 }
 
 enum sand_rc sand_life_plan(struct sand_world *w, struct sand_world_job *j)
 {
-    const uint64_t to_end = j->total == SAND_NO_LIMIT ? SAND_NO_LIMIT : j->total - j->first;
-    uint64_t steps = to_end;
-    if (j->plan.save && !j->save.active && steps_until_save(w, j) < steps)
-        steps = steps_until_save(w, j);
-    if (j->first_open != SAND_NONE && j->highest + 1 - j->first < steps)
-        steps = j->highest + 1 - j->first;
-    return sand_world_put(w, boundary_date(j, steps),
-                          steps == to_end ? SAND_RANK_JOB_END : SAND_RANK_TIMER, SAND_EVENT_JOB,
+    uint64_t steps = j->total;
+    if (j->plan.save && !j->save.active && steps_at_save(w, j) < steps)
+        steps = steps_at_save(w, j);
+    if (j->first_open != SAND_NONE && j->highest + 1 < steps)
+        steps = j->highest + 1;
+    return sand_world_put(w, sand_progress_date(&j->progress, steps),
+                          steps == j->total ? SAND_RANK_JOB_END : SAND_RANK_TIMER, SAND_EVENT_JOB,
                           j->index, &j->token);
 }
 
 int64_t sand_life_pause(struct sand_world *w, struct sand_world_job *j)
 {
-    const uint64_t steps = j->done - j->first;
-    const int64_t whole_ns = (int64_t)steps * j->step_ns;
-    j->executed += steps;
-    j->executed_ns += whole_ns;
-    j->attempt_steps += steps;
-    j->executed_flops += (double)steps * j->step_flops;
-    j->executed_hw_flops += (double)steps * j->step_hw_flops;
-    j->executed_peak_s += sand_s_from_ns(whole_ns) * j->peak_flops;
+    const struct sand_spent done = sand_spent_since(&j->progress.spent, &j->paused_spent);
+    j->executed += done.steps;
+    j->executed_ns += done.time_ns;
+    j->executed_flops += (double)done.steps * j->step_flops;
+    j->executed_hw_flops += (double)done.steps * j->step_hw_flops;
+    j->executed_peak_s += sand_s_from_ns(done.time_ns) * j->peak_flops;
+    j->paused_spent = j->progress.spent;
     j->token = SAND_NO_ENTRY;
-    return w->now_ns - j->t0_ns - whole_ns;
+    return sand_progress_stop(&j->progress, w->now_ns);
+}
+
+enum sand_rc sand_life_rate(struct sand_world *w, struct sand_world_job *j,
+                            const struct sand_rate *rate)
+{
+    sand_life_settle(w, j);
+    sand_window_weigh(w, j);
+    j->rate = *rate;
+    if (!j->in_attempt)
+        return SAND_OK;
+    sand_progress_change(&j->progress, w->now_ns, rate, j->resume_ns);
+    return j->phase == SAND_PHASE_STEPPING ? sand_life_plan(w, j) : SAND_OK;
 }
 
 enum sand_rc sand_life_close_attempt(struct sand_world *w, struct sand_world_job *j)
@@ -209,25 +215,24 @@ static void rebook(struct sand_world *w, enum sand_gpu_class to, sand_gpu_ns amo
 }
 
 // A step lost is lost whole; a step that survives is useful up to the healthy step's time.
-void sand_life_make_useful(struct sand_world *w, const struct sand_world_job *j, uint64_t steps)
+void sand_life_make_useful(struct sand_world *w, struct sand_world_job *j,
+                           const struct sand_spent *spent)
 {
-    const int64_t slow_ns = j->step_ns > j->healthy_ns ? j->step_ns - j->healthy_ns : 0;
-    const int64_t rest_ns = j->step_ns - slow_ns;
-    const int64_t data_ns = j->data_stall_ns < rest_ns ? j->data_stall_ns : rest_ns;
-    const sand_gpu_ns gpu_steps = (sand_gpu_ns)steps * (sand_gpu_ns)j->gpus;
+    const struct sand_spent safe = sand_spent_since(spent, &j->durable_spent);
+    const sand_gpu_ns gpus = (sand_gpu_ns)j->gpus;
     sand_ledger_settle(w->ledger, w->now_ns);
-    rebook(w, SAND_GPU_SLOWDOWN, gpu_steps * slow_ns);
-    rebook(w, SAND_GPU_DATA_STALL, gpu_steps * data_ns);
-    rebook(w, SAND_GPU_USEFUL, gpu_steps * (rest_ns - data_ns));
+    rebook(w, SAND_GPU_SLOWDOWN, gpus * safe.slow_ns);
+    rebook(w, SAND_GPU_DATA_STALL, gpus * safe.data_ns);
+    rebook(w, SAND_GPU_USEFUL, gpus * (safe.time_ns - safe.slow_ns - safe.data_ns));
+    j->durable += safe.steps;
+    j->durable_ns += safe.time_ns;
+    j->durable_spent = *spent;
 }
 
 static enum sand_rc end_job(struct sand_world *w, struct sand_world_job *j)
 {
     sand_life_pause(w, j);
-    const uint64_t at_risk = j->done - j->durable;
-    sand_life_make_useful(w, j, at_risk);
-    j->durable_ns += (int64_t)at_risk * j->step_ns;
-    j->durable = j->done;
+    sand_life_make_useful(w, j, &j->progress.spent);
     SAND_TRY(sand_save_abort(w, j));
     SAND_TRY(sand_life_close_attempt(w, j));
     sand_life_phase(w, j, SAND_PHASE_ENDED);
@@ -242,11 +247,10 @@ static enum sand_rc end_job(struct sand_world *w, struct sand_world_job *j)
     return sand_glue_event(w, SANDTABLE_EVENT_JOB_ENDED, j->index, SANDTABLE_NONE);
 }
 
-static int save_is_due(const struct sand_world_job *j)
+static int save_is_due(const struct sand_world *w, const struct sand_world_job *j)
 {
-    const uint64_t steps = j->done - j->first;
-    return j->plan.save && !j->save.active && steps > 0 &&
-           steps >= ceil_steps(j->interval_ns, j->step_ns);
+    return j->plan.save && !j->save.active && stretch_steps(j) > 0 &&
+           w->now_ns - j->stretch_ns >= j->interval_ns;
 }
 
 enum sand_rc sand_life_boundary(struct sand_world *w, struct sand_world_job *j)
@@ -254,7 +258,7 @@ enum sand_rc sand_life_boundary(struct sand_world *w, struct sand_world_job *j)
     sand_life_settle(w, j);
     if (j->done >= j->total)
         return end_job(w, j);
-    if (save_is_due(j))
+    if (save_is_due(w, j))
         return sand_save_begin(w, j);
     return sand_life_plan(w, j);
 }

@@ -241,7 +241,7 @@ static struct sandtable_checkpoint_context checkpoint_context(const struct sand_
     const double restore_s = spec->restore_s >= 0 ? spec->restore_s : sand_save_alone_s(w, j, 1);
     return (struct sandtable_checkpoint_context){
         .job = j->index,
-        .step_s = sand_s_from_ns(j->step_ns),
+        .step_s = sand_s_from_ns(j->rate.step_ns),
         .stall_s = stall_s,
         .write_s =
             spec->mode == SAND_SAVE_BLOCKING ? stall_s : stall_s + sand_save_alone_s(w, j, 0),

@@ -28,14 +28,15 @@ static enum sand_rc timed_phase(struct sand_world *w, struct sand_world_job *j,
 // Everything since the last durable checkpoint is undone. Returns the whole steps lost.
 static uint64_t lose_work(struct sand_world *w, struct sand_world_job *j, int64_t partial_ns)
 {
-    const uint64_t steps = j->done - j->durable;
-    const sand_gpu_ns lost_ns = (sand_gpu_ns)steps * j->step_ns + partial_ns;
+    const struct sand_spent lost = sand_spent_since(&j->progress.spent, &j->durable_spent);
+    const sand_gpu_ns lost_ns = (sand_gpu_ns)lost.time_ns + partial_ns;
     sand_ledger_settle(w->ledger, w->now_ns);
     if (lost_ns > 0)
         sand_ledger_rebook(w->ledger, SAND_GPU_AT_RISK, SAND_GPU_LOST,
                            lost_ns * (sand_gpu_ns)j->gpus);
-    j->steps_lost += steps;
-    return steps;
+    j->steps_lost += lost.steps;
+    j->attempt_lost = lost.steps;
+    return lost.steps;
 }
 
 static enum sand_rc interrupt(struct sand_world *w, struct sand_world_job *j,
@@ -49,6 +50,7 @@ static enum sand_rc interrupt(struct sand_world *w, struct sand_world_job *j,
     SAND_TRY(sand_life_close_attempt(w, j));
     SAND_TRY(timed_phase(w, j, SAND_PHASE_DETECTING, sand_fault_detect_ns(w->faults, fault)));
     j->done = j->durable;
+    j->progress.spent = j->durable_spent;
     return sand_incident_open(w, j, fault, steps, partial_ns);
 }
 

@@ -104,8 +104,11 @@ enum sand_rc sand_save_begin(struct sand_world *w, struct sand_world_job *j)
     const int blocking = j->spec->checkpoint.mode == SAND_SAVE_BLOCKING;
     sand_life_pause(w, j);
     sand_life_phase(w, j, SAND_PHASE_SAVING);
-    j->save =
-        (struct sand_save){.active = 1, .step = j->done, .begin_ns = w->now_ns, .resume_ns = -1};
+    j->save = (struct sand_save){.active = 1,
+                                 .step = j->done,
+                                 .spent = j->progress.spent,
+                                 .begin_ns = w->now_ns,
+                                 .resume_ns = -1};
     if (blocking && j->spec->checkpoint.stall_s < 0)
         return sand_save_flow(w, j, 0);
     if (!blocking)
@@ -138,10 +141,7 @@ enum sand_rc sand_save_stalled(struct sand_world *w, struct sand_world_job *j)
 
 enum sand_rc sand_save_durable(struct sand_world *w, struct sand_world_job *j)
 {
-    const uint64_t steps = j->save.step - j->durable;
-    sand_life_make_useful(w, j, steps);
-    j->durable_ns += (int64_t)steps * j->step_ns;
-    j->durable = j->save.step;
+    sand_life_make_useful(w, j, &j->save.spent);
     j->checkpoints++;
     const int was_standing = j->phase == SAND_PHASE_SAVING;
     SAND_TRY(sand_emit_checkpoint(w, j, was_standing ? w->now_ns : j->save.resume_ns, w->now_ns));

@@ -42,6 +42,14 @@ static enum sand_rc remember(struct sand_world *w, const struct sand_world_job *
     return sand_emit_profile(w, *answer);
 }
 
+static void take_profile(const struct sand_world *w, struct sand_world_job *j,
+                         const struct sand_step_answer *answer)
+{
+    sand_window_weigh(w, j);
+    j->profile = &answer->profile;
+    j->profile_number = answer->number;
+}
+
 // ---- a given step time --------------------------------------------------------------------------
 
 static double dense_peak(const struct sand_gpu_type *gpu, enum sand_precision precision)
@@ -95,9 +103,8 @@ static enum sand_rc give(struct sand_world *w, struct sand_world_job *j)
     const struct sand_step_profile profile = given_profile(w, j);
     struct sand_step_answer *answer;
     SAND_TRY(remember(w, j, &profile, &answer));
-    j->profile = &answer->profile;
-    j->profile_number = answer->number;
-    j->step_ns = j->healthy_ns = answer->step_ns;
+    take_profile(w, j, answer);
+    j->rate.step_ns = j->rate.healthy_ns = answer->step_ns;
     return SAND_OK;
 }
 
@@ -130,7 +137,7 @@ static enum sand_rc ask_healthy(struct sand_world *w, struct sand_world_job *j)
     for (uint32_t i = 0; i < j->spec->n_nodes; i++)
         w->placement[i] = i;
     SAND_TRY(question(w, j, w->placement, 1, &answer));
-    j->healthy_ns = answer->step_ns;
+    j->rate.healthy_ns = answer->step_ns;
     return SAND_OK;
 }
 
@@ -138,10 +145,10 @@ static enum sand_rc ask_present(struct sand_world *w, struct sand_world_job *j)
 {
     struct sand_step_answer *answer;
     SAND_TRY(question(w, j, j->nodes, 0, &answer));
-    j->profile = &answer->profile;
-    j->profile_number = answer->number;
-    j->step_ns = answer->step_ns;
-    j->data_stall_ns = sand_ns_from_s(answer->profile.data_stall_s);
+    take_profile(w, j, answer);
+    j->rate.step_ns = answer->step_ns;
+    j->rate.by_ns[SAND_SLOW_PLACEMENT] = answer->step_ns - j->rate.healthy_ns;
+    j->rate.data_stall_ns = sand_ns_from_s(answer->profile.data_stall_s);
     return SAND_OK;
 }
 
@@ -155,14 +162,15 @@ static void set_limit(struct sand_world_job *j)
     if (!(spec->work_s > 0))
         return;
     const int64_t work_ns = sand_ns_from_s(spec->work_s);
-    const uint64_t steps = (uint64_t)(work_ns / j->healthy_ns) + (work_ns % j->healthy_ns != 0);
+    const uint64_t steps =
+        (uint64_t)(work_ns / j->rate.healthy_ns) + (work_ns % j->rate.healthy_ns != 0);
     if (steps < j->total)
         j->total = steps > 0 ? steps : 1;
 }
 
 static enum sand_rc check_step(const struct sand_world *w, const struct sand_world_job *j)
 {
-    if (j->step_ns > 0)
+    if (j->rate.step_ns > 0)
         return SAND_OK;
     return sand_fail(w->diag, SAND_ERR_INPUT,
                      "job \"%s\": its step takes less than a nanosecond; check step_s",
@@ -184,13 +192,13 @@ static void take_flops(struct sand_world_job *j)
 static void take_record(struct sand_world_job *j)
 {
     const int64_t work_ns = sand_ns_from_s(j->spec->work_s);
-    j->step_ns = j->healthy_ns = work_ns > 0 ? work_ns : 1;
+    j->rate.step_ns = j->rate.healthy_ns = work_ns > 0 ? work_ns : 1;
     j->total = 1;
 }
 
 enum sand_rc sand_steptime_ask(struct sand_world *w, struct sand_world_job *j)
 {
-    const int first = j->step_ns == 0;
+    const int first = j->rate.step_ns == 0;
     if (!first && !j->nodes_changed)
         return SAND_OK;
     j->nodes_changed = 0;

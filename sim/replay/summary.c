@@ -30,7 +30,7 @@ static int64_t end_of(const struct sand_world *w, const struct sand_world_job *j
 
 static int64_t survived_ns(const struct sand_world_job *j)
 {
-    return j->durable_ns + (int64_t)(j->done - j->durable) * j->step_ns;
+    return j->durable_ns + sand_spent_since(&j->progress.spent, &j->durable_spent).time_ns;
 }
 
 static double goodput_mfu(const struct sand_world_job *j)
@@ -49,7 +49,7 @@ static void fill_started(const struct sand_world *w, const struct sand_world_job
 {
     const double survived_s = sand_s_from_ns(survived_ns(j));
     row->step_s = ratio(sand_s_from_ns(j->executed_ns), (double)j->executed);
-    row->healthy_step_s = sand_s_from_ns(j->healthy_ns);
+    row->healthy_step_s = sand_s_from_ns(j->rate.healthy_ns);
     row->mfu = ratio(j->executed_flops, j->executed_peak_s);
     row->hfu = ratio(j->executed_hw_flops, j->executed_peak_s);
     row->goodput_mfu = goodput_mfu(j);

@@ -26,10 +26,10 @@ static enum sand_power_state power_state(enum sand_gpu_class gpu_class)
     }
 }
 
-// Share of a job's step in which its GPUs compute, their mean. Where the step time was given, the
-// time its FLOPs take at the sustained GEMM rate stands in for it; a recorded job counts as fully
-// active.
-static double activity_of(const struct sand_world *w, const struct sand_world_job *j)
+// Share of a job's step on its own in which its GPUs compute, their mean. Where the step time was
+// given, the time its FLOPs take at the sustained GEMM rate stands in for it; a recorded job counts
+// as fully active.
+static double own_activity(const struct sand_world *w, const struct sand_world_job *j)
 {
     const struct sand_step_profile *p = j->profile;
     if (!p)
@@ -41,15 +41,33 @@ static double activity_of(const struct sand_world *w, const struct sand_world_jo
     return isnan(share) || share > 1.0 ? 1.0 : share;
 }
 
+// What makes a step longer than on its own keeps GPUs waiting.
+static double activity_of(const struct sand_world *w, const struct sand_world_job *j)
+{
+    const int64_t own_ns = j->rate.healthy_ns + j->rate.by_ns[SAND_SLOW_PLACEMENT];
+    return own_activity(w, j) * ((double)own_ns / (double)j->rate.step_ns);
+}
+
+void sand_window_weigh(const struct sand_world *w, struct sand_world_job *j)
+{
+    const int64_t stepping_ns = j->window.stepping_ns - j->window.weighed_ns;
+    if (stepping_ns == 0)
+        return;
+    j->window.active_ns += (double)stepping_ns * activity_of(w, j);
+    j->window.weighed_ns = j->window.stepping_ns;
+}
+
 // Activity of the window's stepping GPU time, all jobs.
 static double mean_activity(const struct sand_world *w)
 {
     double weighted = 0, weight = 0;
     for (size_t i = 0; i < w->n_active; i++) {
         const struct sand_world_job *j = &w->jobs[w->active[i]];
-        const double gpu_ns = (double)j->window.stepping_ns * (double)j->gpus;
-        weighted += gpu_ns * activity_of(w, j);
-        weight += gpu_ns;
+        const struct sand_job_window *window = &j->window;
+        const double rest_ns = (double)(window->stepping_ns - window->weighed_ns);
+        const double gpus = (double)j->gpus;
+        weighted += rest_ns * gpus * activity_of(w, j) + window->active_ns * gpus;
+        weight += (double)window->stepping_ns * gpus;
     }
     return weight > 0 ? weighted / weight : 1.0;
 }

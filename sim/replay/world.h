@@ -1,7 +1,8 @@
 // The state of one replication and what the files of this room call of each other (private).
 // Who does what: pump.c the loop, joblife.c a job from arrival to end, saving.c its checkpoints,
-// recovery.c its faults, incidents.c their books, nodepool.c who has which node, policyglue.c what
-// policies see and may do, steptime.c how long a step takes, windows.c the series, emit.c the rows.
+// progress.c how its steps are counted, recovery.c its faults, incidents.c their books, nodepool.c
+// who has which node, policyglue.c what policies see and may do, steptime.c how long a step takes,
+// windows.c the series, emit.c the rows.
 // SPDX-License-Identifier: GPL-2.0-or-later
 #ifndef SAND_SIM_REPLAY_WORLD_H
 #define SAND_SIM_REPLAY_WORLD_H
@@ -19,6 +20,7 @@
 #include "ledger.h"
 #include "oracle.h"
 #include "policyhost.h"
+#include "progress.h"
 #include "replay.h"
 #include "results.h"
 #include "sandtable/policy.h"
@@ -92,13 +94,16 @@ struct sand_incident {
 // A save that is not durable yet.
 struct sand_save {
     int active;
-    uint64_t step; // steps contained
+    uint64_t step;           // steps contained
+    struct sand_spent spent; // of the attempt, up to it
     int64_t begin_ns, resume_ns;
 };
 
 // What a window adds up.
 struct sand_job_window {
-    int64_t stepping_ns;
+    int64_t stepping_ns; // all of it
+    int64_t weighed_ns;  // of it under rates no longer in force,
+    double active_ns;    // and how long GPUs computed then, their mean
     double flops; // a step's are spread evenly over it: one across a border counts on both sides
     sand_gpu_ns held_gpu_ns;
 };
@@ -128,11 +133,15 @@ struct sand_world_job {
     uint32_t client_link; // first of two links (up, down), or SAND_NONE
     double bytes;         // of a checkpoint, 0: unknown
     // Steps. `done` is brought up to date by sand_life_settle.
-    uint64_t total, done, durable, highest; // highest: the high-water mark
-    uint64_t first;                         // done when the present stretch began, at t0_ns
-    int64_t t0_ns, since_ns;                // booked until since_ns
-    int64_t step_ns, healthy_ns, data_stall_ns;
-    const struct sand_step_profile *profile; // of the answer in force, or NULL
+    uint64_t total, done, durable, highest;  // highest: the high-water mark
+    int64_t since_ns;                        // booked until then
+    struct sand_rate rate;                   // of the attempt under way, or of the next
+    struct sand_progress progress;           // of the attempt, also after its end
+    struct sand_spent durable_spent;         // of the attempt, up to the last durable step
+    struct sand_spent paused_spent;          // of the attempt, up to where the stretch began
+    int64_t stretch_ns;                      // when it did
+    int64_t resume_ns;                       // stands still until then: routes are being found
+    const struct sand_step_profile *profile; // alone on its nodes, nothing faulty; or NULL
     uint32_t profile_number;
     double step_flops, step_hw_flops, step_tokens, peak_flops; // NaN: unknown
     // Saves.
@@ -149,7 +158,7 @@ struct sand_world_job {
     int in_attempt;
     uint32_t attempt;
     int64_t attempt_ns;
-    uint64_t attempt_first, attempt_steps;
+    uint64_t attempt_first, attempt_lost;
     // Sums.
     int64_t start_ns, end_ns;
     uint64_t steps_lost, executed, incidents, planned, checkpoints, plans, stalls;
@@ -284,12 +293,19 @@ enum sand_rc sand_life_step(struct sand_world *w, struct sand_world_job *j);
 enum sand_rc sand_life_plan(struct sand_world *w, struct sand_world_job *j);
 // Ends the stretch of steps (settled, stepping): sums. Returns the time spent in a step not ended.
 int64_t sand_life_pause(struct sand_world *w, struct sand_world_job *j);
+// The one way to change how fast a started job steps: at this instant, from within its step under
+// way (what is left of it goes on at the new rate), with everything replanned that hangs on a
+// boundary. Steps done keep the times they took. The causes of `rate` are what `sandtable explain`
+// tells. Between attempts it is the next one's. O(log agenda).
+enum sand_rc sand_life_rate(struct sand_world *w, struct sand_world_job *j,
+                            const struct sand_rate *rate);
 // Writes the attempt's row, if one is open.
 enum sand_rc sand_life_close_attempt(struct sand_world *w, struct sand_world_job *j);
 // A step boundary has come.
 enum sand_rc sand_life_boundary(struct sand_world *w, struct sand_world_job *j);
-// Books `steps` whole steps of the attempt from at risk to useful, slowdown and data stall.
-void sand_life_make_useful(struct sand_world *w, const struct sand_world_job *j, uint64_t steps);
+// Makes the steps of the attempt up to `spent` safe: from at risk to useful, slowdown, data stall.
+void sand_life_make_useful(struct sand_world *w, struct sand_world_job *j,
+                           const struct sand_spent *spent);
 
 // ---- saving.c -----------------------------------------------------------------------------------
 
@@ -376,12 +392,14 @@ enum sand_rc sand_glue_recover(struct sand_world *w, const struct sand_world_job
 
 // ---- steptime.c ---------------------------------------------------------------------------------
 
-// Sets step_ns, healthy_ns and the profile for the job's present nodes.
+// Sets rate and profile for the job's present nodes.
 enum sand_rc sand_steptime_ask(struct sand_world *w, struct sand_world_job *j);
 
 // ---- windows.c ----------------------------------------------------------------------------------
 
 enum sand_rc sand_window_close(struct sand_world *w);
+// Weighs what the job stepped in this window so far by its present profile and rate.
+void sand_window_weigh(const struct sand_world *w, struct sand_world_job *j);
 
 // ---- emit.c, summary.c --------------------------------------------------------------------------
 

@@ -51,8 +51,14 @@ static void put_job(struct sand_shard *shard, uint32_t job, const char *id, cons
         put(shard, SAND_TABLE_decisions, &start);
 }
 
+// Of the steps that survived: seconds that each cause added to them all.
+struct causes {
+    int64_t placement_s, neighbours_s, faults_s;
+};
+
 static void put_attempt(struct sand_shard *shard, uint32_t job, uint32_t attempt, int64_t begin_s,
-                        int64_t end_s, uint64_t steps, uint32_t profile, double step_s)
+                        int64_t end_s, uint64_t steps, uint64_t lost, uint32_t profile,
+                        int64_t step_s, struct causes causes)
 {
     const struct sand_attempts_row row = {.job = job,
                                           .attempt = attempt,
@@ -60,7 +66,13 @@ static void put_attempt(struct sand_shard *shard, uint32_t job, uint32_t attempt
                                           .end_ns = end_s * S,
                                           .steps = steps,
                                           .profile = profile,
-                                          .step_s = step_s};
+                                          .step_s = (double)step_s,
+                                          .steps_ns = (int64_t)steps * step_s * S,
+                                          .steps_lost = lost,
+                                          .lost_ns = (int64_t)lost * step_s * S,
+                                          .placement_ns = causes.placement_s * S,
+                                          .neighbours_ns = causes.neighbours_s * S,
+                                          .faults_ns = causes.faults_s * S};
     put(shard, SAND_TABLE_attempts, &row);
 }
 
@@ -128,10 +140,10 @@ static void put_incidents(struct sand_shard *shard)
     put(shard, SAND_TABLE_incidents, &row);
 }
 
-// big: queue 100 s. First attempt: 20 steps of 12 s (11 s on its nodes alone, healthy 10), a save
-// of 5 s, 3 s cut off: 100 to 348. Recovery 150 s. Second: 30 steps of 12 s (12 on its nodes
-// alone), a save of 5 s: 498 to 863. rest: from then on, 10 steps of 13 s and 7 s of another by
-// 1000.
+// big: queue 100 s. First attempt: 20 steps of 12 s (11 s on its nodes alone, healthy 10), 4 of
+// them lost, a save of 5 s, 3 s cut off: 100 to 348. Recovery 150 s. Second: 30 steps of 12 s (11.5
+// on its nodes alone, 12 with a slow part), a save of 5 s: 498 to 863. rest: from then on, 10 steps
+// of 13 s and 7 s of another by 1000.
 static void put_rows(struct sand_shard *shard)
 {
     const struct sand_replications_row run = {.seed = 1};
@@ -139,10 +151,10 @@ static void put_rows(struct sand_shard *shard)
     put_job(shard, 1, "rest", "running at the end", 4, 50, 863, 1000, 13);
     put_job(shard, 2, "never", "waiting", 9, 60, -1, 1000, NAN);
     put_job(shard, 3, "quick", "ended failed", 1, 70, 200, 300, 100);
-    put_attempt(shard, 0, 0, 100, 348, 20, 0, 12);
-    put_attempt(shard, 0, 1, 498, 863, 30, 1, 12);
-    put_attempt(shard, 1, 0, 863, 1000, 10, 2, 13);
-    put_attempt(shard, 3, 0, 200, 300, 1, NONE, 100);
+    put_attempt(shard, 0, 0, 100, 348, 20, 4, 0, 12, (struct causes){16, 16, 0});
+    put_attempt(shard, 0, 1, 498, 863, 30, 0, 1, 12, (struct causes){45, 0, 15});
+    put_attempt(shard, 1, 0, 863, 1000, 10, 0, 2, 13, (struct causes){0});
+    put_attempt(shard, 3, 0, 200, 300, 1, 0, NONE, 100, (struct causes){0});
     put_save(shard, 220, 225);
     put_save(shard, 618, 623);
     put_profile(shard, 0, 0, 11);
@@ -216,8 +228,9 @@ Test(explain, splits_a_job_as_on_paper)
     expect_parts(&account,
                  (const int64_t[SAND_ACCOUNT_PARTS]){[SAND_ACCOUNT_QUEUE] = 100,
                                                      [SAND_ACCOUNT_HEALTHY] = 16 * 10 + 30 * 10,
-                                                     [SAND_ACCOUNT_PLACEMENT] = 16 * 1 + 30 * 2,
-                                                     [SAND_ACCOUNT_NEIGHBOURS] = 16 * 1,
+                                                     [SAND_ACCOUNT_PLACEMENT] = 16 + 45,
+                                                     [SAND_ACCOUNT_NEIGHBOURS] = 16,
+                                                     [SAND_ACCOUNT_FAULTS] = 15,
                                                      [SAND_ACCOUNT_SAVES] = 5 + 5,
                                                      [SAND_ACCOUNT_LOST] = 4 * 12,
                                                      [SAND_ACCOUNT_CUT] = 3,
@@ -226,11 +239,12 @@ Test(explain, splits_a_job_as_on_paper)
                                                      [SAND_ACCOUNT_WAIT] = 30,
                                                      [SAND_ACCOUNT_RESTART] = 40,
                                                      [SAND_ACCOUNT_RESTORE] = 50});
-    cr_assert_eq(account.executed, 50u);
+    cr_assert_eq(account.survived, 46u);
     cr_assert_float_eq(account.step_s, 12, 1e-12);
     cr_assert_float_eq(account.healthy_s, 10, 1e-12);
-    cr_assert_float_eq(account.placement_s, (20 * 1 + 30 * 2) / 50.0, 1e-12);
-    cr_assert_float_eq(account.neighbours_s, 20 * 1 / 50.0, 1e-12);
+    cr_assert_float_eq(account.placement_s, (16 + 45) / 46.0, 1e-12);
+    cr_assert_float_eq(account.neighbours_s, 16 / 46.0, 1e-12);
+    cr_assert_float_eq(account.faults_s, 15 / 46.0, 1e-12);
     sand_results_close(results);
 }
 
@@ -243,7 +257,7 @@ Test(explain, knows_the_step_under_way_and_the_job_that_never_started)
                                                                [SAND_ACCOUNT_UNDER_WAY] = 7});
     account = account_of(results, 2);
     expect_parts(&account, (const int64_t[SAND_ACCOUNT_PARTS]){[SAND_ACCOUNT_QUEUE] = 940});
-    cr_assert_eq(account.executed, 0u);
+    cr_assert_eq(account.survived, 0u);
     cr_assert(isnan(account.step_s));
     account = account_of(results, 3); // recorded: no profile
     expect_parts(&account, (const int64_t[SAND_ACCOUNT_PARTS]){
@@ -264,7 +278,7 @@ static void put_cut_save(struct sand_shard *shard)
                                              .recovery_s = 6,
                                              .detect_s = 6};
     put_job(shard, 0, "cut", "running at the end", 1, 0, 0, 20, 1);
-    put_attempt(shard, 0, 0, 0, 14, 10, NONE, 1);
+    put_attempt(shard, 0, 0, 0, 14, 10, 10, NONE, 1, (struct causes){0});
     put_save(shard, 10, -1);
     put(shard, SAND_TABLE_incidents, &fault);
 }
@@ -284,7 +298,7 @@ Test(explain, counts_a_save_that_a_fault_ended)
 static void put_hole(struct sand_shard *shard)
 {
     put_job(shard, 0, "hole", "finished", 1, 0, 0, 30, 1);
-    put_attempt(shard, 0, 0, 0, 10, 10, NONE, 1);
+    put_attempt(shard, 0, 0, 0, 10, 10, 0, NONE, 1, (struct causes){0});
 }
 
 Test(explain, shows_what_it_cannot_attribute)
@@ -373,13 +387,14 @@ Test(explain, prints_a_job)
     expect_words(text, WORDS("big: finished; 4 nodes, 32 GPUs, replication 0", "14.3833 min",
                              "slower by its neighbours", "faults: steps lost", "0 gpu-hbm3",
                              "jobs submitted before it and not started: 0, for 0 nodes",
-                             "means of 50 executed steps"));
+                             "means of the 46 steps that survived"));
     cr_assert_null(strstr(text, "not attributed"));
     free(text);
     text = explain(JOB, 0, SAND_EXPLAIN_JSON);
     expect_words(text, WORDS("\"observed_s\": 863", "\"queue_s\": 1", "\"healthy_s\": 4.6e+02",
-                             "\"placement_s\": 76", "\"neighbours_s\": 16", "\"lost_steps_s\": 48",
-                             "\"cut_steps_s\": 3", "\"other_s\": 0", "\"executed\": 50"));
+                             "\"placement_s\": 61", "\"neighbours_s\": 16", "\"slow_parts_s\": 15",
+                             "\"lost_steps_s\": 48", "\"cut_steps_s\": 3", "\"other_s\": 0",
+                             "\"survived\": 46"));
     free(text);
 }
 

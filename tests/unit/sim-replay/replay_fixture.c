@@ -327,6 +327,32 @@ static void check_incidents(const struct kept_rows *kept)
     }
 }
 
+// Saves, whole steps and the step cut off fill an attempt: what `sandtable explain` builds on.
+static void check_attempt(const struct kept_rows *kept, const struct sand_attempts_row *attempt)
+{
+    int64_t filled_ns = attempt->steps_ns;
+    int struck = 0;
+    for (size_t i = 0; i < N_ROWS(kept, checkpoints); i++) {
+        const struct sand_checkpoints_row *save = &ROWS(kept, checkpoints)[i];
+        if (save->job == attempt->job && save->begin_ns >= attempt->begin_ns &&
+            save->begin_ns < attempt->end_ns)
+            filled_ns +=
+                (save->resume_ns >= 0 ? save->resume_ns : attempt->end_ns) - save->begin_ns;
+    }
+    for (size_t i = 0; i < N_ROWS(kept, incidents); i++) {
+        const struct sand_incidents_row *fault = &ROWS(kept, incidents)[i];
+        if (fault->job != attempt->job || fault->fault_ns != attempt->end_ns)
+            continue;
+        struck = 1;
+        filled_ns += sand_ns_from_s(fault->partial_step_s);
+    }
+    const int ended = ROWS(kept, jobs)[attempt->job].end_ns == attempt->end_ns;
+    MUST(filled_ns == attempt->end_ns - attempt->begin_ns ||
+         (ended && !struck && filled_ns < attempt->end_ns - attempt->begin_ns));
+    MUST(attempt->steps_lost <= attempt->steps && attempt->lost_ns <= attempt->steps_ns);
+    MUST((attempt->steps_lost > 0) == (attempt->lost_ns > 0));
+}
+
 static void check_jobs(const struct kept_rows *kept)
 {
     for (size_t k = 0; k < N_ROWS(kept, jobs); k++) {
@@ -343,6 +369,8 @@ static void check_jobs(const struct kept_rows *kept)
         MUST(lost == job->steps_lost);
         MUST(durable == job->checkpoints);
     }
+    for (size_t i = 0; i < N_ROWS(kept, attempts); i++)
+        check_attempt(kept, &ROWS(kept, attempts)[i]);
 }
 
 void check_books(const struct replay_case *c, const struct kept_rows *kept)
