@@ -64,6 +64,7 @@ struct sand_link_type {
     double step_latency_s; // per step (hop) of a ring
     double p2p_latency_s;  // once per point-to-point message
     int sharp;             // its switches can reduce what passes through them
+    double peer_latency_s; // more for each message that one sender starts after another
 };
 
 enum sand_scaleup { SAND_SCALEUP_NONE, SAND_SCALEUP_NVSWITCH };

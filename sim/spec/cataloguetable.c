@@ -98,6 +98,10 @@ static const struct spec_field link_fields[] = {
      SPEC_MEMBER(SPEC_YESNO, struct sand_link_type, sharp),
      SPEC_PRESET("no"),
      .doc = "Whether the switches of this link can reduce what passes through them (SHARP)."},
+    {.name = "peer_latency",
+     SPEC_QUANTITY(SAND_DIM_TIME, struct sand_link_type, peer_latency_s),
+     SPEC_PRESET("0s"),
+     .doc = "Time that a sender needs to start each of several messages, one after another."},
 };
 
 static const char *const scaleups[] = {
