@@ -9,16 +9,25 @@ dir=$2
 version=$3
 mkdir -p "$dir"
 
-# The lines of "Commands:", up to the empty line: a name, then what it does.
+# Every command, then its subcommands below it: its words joined by "-", "|", what it does. The lists
+# are the lines below "Commands:" and "Subcommands:", up to an empty one: a name, then what it does.
+listed()
+{
+    "$@" --help | sed -n '/^[A-Z][a-z]*ommands:/,/^$/s/^  \([a-z-]*\) \{1,\}\(.*\)/\1|\2/p'
+}
+
 commands()
 {
-    "$program" --help | sed -n '/^Commands:/,/^$/s/^  \([a-z-]*\) \{1,\}\(.*\)/\1 \2/p'
+    listed "$program" | while IFS='|' read -r name summary; do
+        echo "$name|$summary|$name"
+        listed "$program" "$name" | sed "s/^\([^|]*\)|\(.*\)/$name-\1|\2|$name \1/"
+    done
 }
 
 see_also()
 {
     printf '[see also]\n.BR sandtable (1)'
-    commands | while read -r name rest; do
+    commands | while IFS='|' read -r name rest; do
         printf ',\n.BR sandtable\\-%s (1)' "$(printf %s "$name" | sed 's/-/\\-/g')"
     done
     printf ',\n.BR sandtable\\-results (5)\n'
@@ -28,11 +37,11 @@ see_also()
 finish()
 {
     awk -v name="$1" '
-        /^\.TH / { sub(/^\.TH [^ ]* /, ".TH " toupper(name) " ") }
+        /^\.TH / { sub(/^\.TH .* "1"/, ".TH " toupper(name) " \"1\"") }
         /^\.SH NAME/ { print; getline; sub(/^.* \\- /, name " \\- "); gsub(/^[a-z-]+/, name) }
         /^\.SH EXAMPLES/ { examples = 1 }
         examples && /^\.IP/ { print; print ".nf"; next }
-        examples && /^\.(PP|SH EXIT|SH O)/ { print ".fi"; examples = 0 }
+        examples && /^\.(PP|SH EXIT|SH O|SS)/ { print ".fi"; examples = 0 }
         { print }'
 }
 
@@ -44,7 +53,7 @@ page()
 
 see_also >"$dir/see-also"
 page sandtable "simulates GPU training clusters" "$program"
-commands | while read -r name summary; do
-    page "sandtable-$name" "$summary" "$program $name"
+commands | while IFS='|' read -r name summary words; do
+    page "sandtable-$name" "$summary" "$program $words"
 done
 rm "$dir/see-also"

@@ -24,6 +24,17 @@ struct sand_verb {
     enum sand_rc (*run)(int argc, char **argv);
 };
 
+// A command with subcommands.
+struct sand_verb_group {
+    const char *noun;       // what messages call its verbs: "subcommand"
+    const char *args, *doc; // of argp; the list of verbs is added
+    const struct sand_verb *const *verbs;
+    size_t n_verbs;
+    const char *closing; // stands below the list; NULL: nothing
+};
+// Runs the verb that the first argument names; argv[0] is what messages call the group.
+enum sand_rc sand_cli_run_group(const struct sand_verb_group *group, int argc, char **argv);
+
 extern const struct sand_verb sand_verb_run, sand_verb_validate, sand_verb_step, sand_verb_show,
     sand_verb_policy, sand_verb_schema, sand_verb_validate_schedule, sand_verb_cache,
     sand_verb_explain;

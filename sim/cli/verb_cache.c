@@ -1,7 +1,6 @@
 // sandtable cache: what the store of simulated steps holds, and how to be rid of it.
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <inttypes.h>
-#include <string.h>
 
 #include "cachestore.h"
 #include "cli.h"
@@ -12,33 +11,19 @@ static const char doc[] =
     "  sandtable cache info\n"
     "  sandtable cache clear --cache=/tmp/sandtable\n"
     "\n"
-    "Simulated training steps are kept for later runs. `info' says where, how many and how large; "
-    "`clear' removes them, also while a run uses them. Results are the same with and without.";
+    "Simulated training steps are kept for later runs. Results are the same with and without.\v";
 
-struct cache_options {
-    struct sand_cli_cache cache;
-    const char *what;
-};
+static const char info_doc[] = "Examples:\n"
+                               "  sandtable cache info\n"
+                               "  sandtable cache info --cache=/tmp/sandtable\n"
+                               "\n"
+                               "Says where the simulated steps are kept, how many and how large.";
 
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-    struct cache_options *options = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &options->cache;
-        return 0;
-    case ARGP_KEY_ARG:
-        if (options->what || (strcmp(arg, "info") != 0 && strcmp(arg, "clear") != 0))
-            argp_error(state, "\"%s\" is not understood: write info or clear, once", arg);
-        options->what = arg;
-        return 0;
-    case ARGP_KEY_NO_ARGS:
-        argp_error(state, "say what to do: info or clear");
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
+static const char clear_doc[] = "Examples:\n"
+                                "  sandtable cache clear\n"
+                                "  sandtable cache clear --cache=/tmp/sandtable\n"
+                                "\n"
+                                "Removes the simulated steps, also while a run uses them.";
 
 static enum sand_rc print_info(const char *dir, struct sand_diag *diag)
 {
@@ -58,23 +43,52 @@ static enum sand_rc print_info(const char *dir, struct sand_diag *diag)
     return SAND_OK;
 }
 
-static enum sand_rc run(int argc, char **argv)
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    (void)arg;
+    if (key != ARGP_KEY_INIT)
+        return ARGP_ERR_UNKNOWN;
+    state->child_inputs[0] = state->input;
+    return 0;
+}
+
+static enum sand_rc with_cache(int argc, char **argv, const char *text,
+                               enum sand_rc (*work)(const char *dir, struct sand_diag *diag))
 {
     static const struct argp_child children[] = {{&sand_cli_cache_argp, 0, NULL, 0}, {0}};
-    static const struct argp argp = {NULL, parse, "info\nclear", doc, children, NULL, NULL};
-    struct cache_options options = {0};
+    const struct argp argp = {NULL, parse, NULL, text, children, NULL, NULL};
+    struct sand_cli_cache cache = {0};
     struct sand_diag diag = {0};
-    sand_cli_parse(&argp, argc, argv, &options);
     enum sand_rc rc = SAND_OK;
-    if (!options.cache.dir)
-        puts("no cache is used");
-    else if (strcmp(options.what, "info") == 0)
-        rc = print_info(options.cache.dir, &diag);
+    sand_cli_parse(&argp, argc, argv, &cache);
+    if (cache.dir)
+        rc = work(cache.dir, &diag);
     else
-        rc = sand_cachestore_clear(options.cache.dir, &diag);
+        puts("no cache is used");
     sand_diag_print(&diag, stderr);
     sand_diag_clear(&diag);
     return rc;
+}
+
+static enum sand_rc run_info(int argc, char **argv)
+{
+    return with_cache(argc, argv, info_doc, print_info);
+}
+
+static enum sand_rc run_clear(int argc, char **argv)
+{
+    return with_cache(argc, argv, clear_doc, sand_cachestore_clear);
+}
+
+static enum sand_rc run(int argc, char **argv)
+{
+    static const struct sand_verb info = {"info", "where it is, how many steps, how large",
+                                          run_info},
+                                  clear = {"clear", "remove the steps", run_clear};
+    static const struct sand_verb *const verbs[] = {&info, &clear};
+    static const struct sand_verb_group group = {
+        .noun = "subcommand", .args = "SUBCOMMAND", .doc = doc, .verbs = verbs, .n_verbs = 2};
+    return sand_cli_run_group(&group, argc, argv);
 }
 
 const struct sand_verb sand_verb_cache = {"cache", "simulated steps kept for later runs", run};

@@ -15,6 +15,13 @@ static const char doc[] =
     "  sandtable export fabric experiment.xml --format=dot -o fabric.dot\n"
     "  sandtable export fabric experiment.xml --format=simgrid -o platform.xml\n"
     "\n"
+    "Writes a part of an experiment in the formats of other tools.\v";
+
+static const char fabric_doc[] =
+    "Examples:\n"
+    "  sandtable export fabric experiment.xml --format=dot -o fabric.dot\n"
+    "  sandtable export fabric experiment.xml --format=simgrid -o platform.xml\n"
+    "\n"
     "Writes the fabric of the experiment's cluster: dot is a readable picture (`dot -Tsvg "
     "fabric.dot'), "
     "graphml every switch and bundle of cables, simgrid a platform that SimGrid loads as it is. "
@@ -28,7 +35,6 @@ static const struct argp_option options[] = {
 
 struct export_options {
     struct sand_cli_load load;
-    const char *what;
     struct sand_cli_output output;
     enum sand_export_format format;
 };
@@ -60,20 +66,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_FORCE:
         export->output.force = 1;
-        return 0;
-    case ARGP_KEY_ARG:
-        if (export->what)
-            return ARGP_ERR_UNKNOWN; // the child takes the experiment
-        if (strcmp(arg, "fabric") != 0)
-            argp_error(state, "\"%s\" cannot be exported; \"fabric\" can", arg);
-        export->what = arg;
-        return 0;
-    case ARGP_KEY_NO_ARGS:
-        argp_error(state, "write what to export: fabric");
-        return 0;
-    case ARGP_KEY_END:
-        if (!export->load.file)
-            argp_error(state, "an experiment is needed, e.g. experiment.xml");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -119,10 +111,10 @@ static enum sand_rc execute(const struct export_options *export, struct sand_dia
     return rc;
 }
 
-static enum sand_rc run(int argc, char **argv)
+static enum sand_rc run_fabric(int argc, char **argv)
 {
     static const struct argp_child children[] = {{&sand_cli_load_argp, 0, NULL, 0}, {0}};
-    static const struct argp argp = {options, parse, "fabric EXPERIMENT.xml", doc, children,
+    static const struct argp argp = {options, parse, "EXPERIMENT.xml", fabric_doc, children,
                                      NULL,    NULL};
     struct export_options export = {.output.option = "-o", .format = SAND_EXPORT_DOT};
     struct sand_diag diag = {0};
@@ -132,6 +124,19 @@ static enum sand_rc run(int argc, char **argv)
     sand_diag_clear(&diag);
     sand_cli_load_clear(&export.load);
     return rc;
+}
+
+static enum sand_rc run(int argc, char **argv)
+{
+    static const struct sand_verb fabric = {"fabric", "the fabric as DOT, GraphML or SimGrid's XML",
+                                            run_fabric};
+    static const struct sand_verb *const verbs[] = {&fabric};
+    static const struct sand_verb_group group = {.noun = "subcommand",
+                                                 .args = "SUBCOMMAND EXPERIMENT.xml",
+                                                 .doc = doc,
+                                                 .verbs = verbs,
+                                                 .n_verbs = 1};
+    return sand_cli_run_group(&group, argc, argv);
 }
 
 const struct sand_verb sand_verb_export = {"export", "write a fabric for other tools", run};

@@ -1,9 +1,6 @@
-// sandtable fabric: what a cluster's fabric is, can, and loses. Finds the sub-verb and runs it.
+// sandtable fabric: what a cluster's fabric is, can, and loses.
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <string.h>
-
 #include "clifabric.h"
-#include "mem.h"
 #include "spec.h"
 #include "units.h"
 
@@ -22,72 +19,14 @@ static const char doc[] = "Examples:\n"
                           "and what is lost when a "
                           "part of it dies. `sandtable fabric SUBCOMMAND --help' says more.\v";
 
-struct choice {
-    const struct sand_verb *verb;
-    int at;
-};
-
-static const struct sand_verb *need_subverb(struct argp_state *state, const char *name)
-{
-    const char *names[N_SUBVERBS];
-    for (size_t i = 0; i < N_SUBVERBS; i++) {
-        names[i] = subverbs[i]->name;
-        if (strcmp(names[i], name) == 0)
-            return subverbs[i];
-    }
-    const char *nearest = sand_nearest(name, names, N_SUBVERBS);
-    argp_error(state, "there is no subcommand \"%s\"%s%s%s", name,
-               nearest ? "; did you mean \"" : "", nearest ? nearest : "", nearest ? "\"?" : "");
-    return NULL;
-}
-
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-    struct choice *choice = state->input;
-    switch (key) {
-    case ARGP_KEY_ARG:
-        choice->verb = need_subverb(state, arg);
-        choice->at = state->next - 1;
-        state->next = state->argc; // the rest is the sub-verb's
-        return 0;
-    case ARGP_KEY_NO_ARGS:
-        argp_error(state, "a subcommand is needed");
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-static char *add_subverbs(int key, const char *text, void *input)
-{
-    char *list = NULL;
-    size_t size = 0;
-    (void)input;
-    if (key != ARGP_KEY_HELP_POST_DOC)
-        return (char *)(uintptr_t)text; // argp's filters return their argument for "unchanged"
-    FILE *out = open_memstream(&list, &size);
-    if (!out)
-        return NULL;
-    fputs("Subcommands:\n", out);
-    for (size_t i = 0; i < N_SUBVERBS; i++)
-        fprintf(out, "  %-10s %s\n", subverbs[i]->name, subverbs[i]->summary);
-    return fclose(out) == 0 ? list : NULL;
-}
-
 static enum sand_rc run(int argc, char **argv)
 {
-    static const struct argp argp = {NULL,         parse, "SUBCOMMAND EXPERIMENT.xml", doc, NULL,
-                                     add_subverbs, NULL};
-    struct choice choice = {0};
-    struct sand_arena arena = {0};
-    argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &choice);
-    char *name = argv[choice.at];
-    argv[choice.at] = sand_arena_printf(&arena, "sandtable fabric %s", choice.verb->name);
-    enum sand_rc rc =
-        argv[choice.at] ? choice.verb->run(argc - choice.at, argv + choice.at) : SAND_ERR_NOMEM;
-    argv[choice.at] = name;
-    sand_arena_clear(&arena);
-    return rc;
+    static const struct sand_verb_group group = {.noun = "subcommand",
+                                                 .args = "SUBCOMMAND EXPERIMENT.xml",
+                                                 .doc = doc,
+                                                 .verbs = subverbs,
+                                                 .n_verbs = N_SUBVERBS};
+    return sand_cli_run_group(&group, argc, argv);
 }
 
 const struct sand_verb sand_verb_fabric = {"fabric", "what a fabric is, carries, and loses", run};

@@ -1,7 +1,6 @@
 // sandtable import: a running cluster's own descriptions into our XML.
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <inttypes.h>
-#include <string.h>
 
 #include "cli.h"
 #include "filegate.h"
@@ -15,24 +14,15 @@ static const char doc[] =
     "  sandtable import ibnetdiscover fabric.txt --node=dgx-h100 -o cluster.xml\n"
     "  sandtable import nccl-topo topo.xml -o node.xml\n"
     "\n"
-    "Reads what the cluster says about itself and writes our XML, to see, edit and include: a "
-    "<cluster> "
-    "from slurm-topology (topology.conf), slurm-nodes (scontrol show node, sinfo), ibnetdiscover "
-    "and "
-    "graphml, a <node> from nccl-topo (NCCL_TOPO_DUMP_FILE) and nvidia-smi-topo (nvidia-smi topo "
-    "-m). "
+    "Reads what the cluster says about itself and writes our XML, to see, edit and include. "
     "What is assumed stands in the XML as comments; every line that is not understood is reported; "
-    "an "
-    "irregular fabric becomes the nearest regular one, with every difference listed. Without -o "
-    "the "
-    "XML goes to standard output.";
+    "an irregular fabric becomes the nearest regular one, with every difference listed. Without -o "
+    "the XML goes to standard output. `sandtable import SUBCOMMAND --help' says more.\v";
 
 static const struct argp_option options[] = {
     {"node", KEY_NODE, "ID", 0,
      "Node type of the catalogue (clusters), or the one to take the rest from (node types)", 0},
     {"name", KEY_NAME, "NAME", 0, "Name of what is written (default: imported)", 0},
-    {"nics-per-node", KEY_NICS, "N", 0,
-     "NICs of a node, where no adapter carries the name of its node (ibnetdiscover)", 0},
     {"output", 'o', "FILE", 0, "Write here instead of to standard output", 0},
     {"force", KEY_FORCE, NULL, 0, "Overwrite FILE", 0},
     {"data", KEY_DATA, "DIR", 0, "Directory of the catalogue (holds platforms/ and workloads/)", 0},
@@ -42,41 +32,16 @@ struct import_arguments {
     struct sand_import_options options;
     enum sand_import_format format;
     struct sand_cli_output output;
-    int has_format;
 };
-
-static enum sand_import_format find_format(struct argp_state *state, const char *name)
-{
-    const char *names[SAND_IMPORT_FORMATS];
-    for (unsigned i = 0; i < SAND_IMPORT_FORMATS; i++) {
-        names[i] = sand_import_format_name((enum sand_import_format)i);
-        if (strcmp(names[i], name) == 0)
-            return (enum sand_import_format)i;
-    }
-    const char *nearest = sand_nearest(name, names, SAND_IMPORT_FORMATS);
-    argp_error(
-        state,
-        "there is no importer \"%s\"%s%s%s; there are nccl-topo, slurm-topology, slurm-nodes, "
-        "ibnetdiscover, nvidia-smi-topo and graphml",
-        name, nearest ? "; did you mean \"" : "", nearest ? nearest : "", nearest ? "\"?" : "");
-    return SAND_IMPORT_FORMATS;
-}
-
-static void take_argument(struct import_arguments *import, struct argp_state *state,
-                          const char *text)
-{
-    if (import->has_format) {
-        sand_cli_one_argument(state, &import->options.file, text);
-        return;
-    }
-    import->format = find_format(state, text);
-    import->has_format = 1;
-}
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct import_arguments *import = state->input;
     switch (key) {
+    case ARGP_KEY_INIT:
+        if (import->format == SAND_IMPORT_IBNETDISCOVER) // which has a child
+            state->child_inputs[0] = import;
+        return 0;
     case KEY_NODE:
         import->options.node = arg;
         return 0;
@@ -86,9 +51,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_DATA:
         import->options.data = arg;
         return 0;
-    case KEY_NICS:
-        import->options.nics_per_node = sand_cli_count(state, "--nics-per-node", arg, 1);
-        return 0;
     case KEY_FORCE:
         import->output.force = 1;
         return 0;
@@ -96,18 +58,33 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         import->output.path = arg;
         return 0;
     case ARGP_KEY_ARG:
-        take_argument(import, state, arg);
+        sand_cli_one_argument(state, &import->options.file, arg);
         return 0;
-    case ARGP_KEY_END:
-        if (!import->options.file)
-            argp_error(state, "a format and a file are needed, e.g. ibnetdiscover fabric.txt");
-        if (import->options.nics_per_node > 0 && import->format != SAND_IMPORT_IBNETDISCOVER)
-            argp_error(state, "--nics-per-node is for ibnetdiscover alone");
+    case ARGP_KEY_NO_ARGS:
+        argp_error(state, "a file is needed");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
     }
 }
+
+// ---- ibnetdiscover alone ----
+
+static const struct argp_option nics_options[] = {
+    {"nics-per-node", KEY_NICS, "N", 0,
+     "NICs of a node, where no adapter carries the name of its node", 0},
+    {0}};
+
+static error_t parse_nics(int key, char *arg, struct argp_state *state)
+{
+    struct import_arguments *import = state->input;
+    if (key != KEY_NICS)
+        return ARGP_ERR_UNKNOWN;
+    import->options.nics_per_node = sand_cli_count(state, "--nics-per-node", arg, 1);
+    return 0;
+}
+
+// ---- work ----
 
 static enum sand_rc write_result(const struct import_arguments *import,
                                  const struct sand_import_result *result, struct sand_diag *diag)
@@ -138,10 +115,15 @@ static enum sand_rc execute(const struct import_arguments *import, struct sand_d
     return rc;
 }
 
-static enum sand_rc run(int argc, char **argv)
+static enum sand_rc import_file(enum sand_import_format format, const char *text, int argc,
+                                char **argv)
 {
-    static const struct argp argp = {options, parse, "FORMAT FILE", doc, NULL, NULL, NULL};
-    struct import_arguments import = {.output.option = "-o"};
+    static const struct argp nics_argp = {nics_options, parse_nics, NULL, NULL, NULL, NULL, NULL};
+    static const struct argp_child nics_children[] = {{&nics_argp, 0, NULL, 0}, {0}};
+    const int has_nics = format == SAND_IMPORT_IBNETDISCOVER;
+    const struct argp argp = {options, parse, "FILE", text, has_nics ? nics_children : NULL,
+                              NULL,    NULL};
+    struct import_arguments import = {.format = format, .output.option = "-o"};
     struct sand_diag diag = {0};
     char buffer[4096];
     sand_cli_parse(&argp, argc, argv, &import);
@@ -150,6 +132,77 @@ static enum sand_rc run(int argc, char **argv)
     sand_diag_print(&diag, stderr);
     sand_diag_clear(&diag);
     return rc;
+}
+
+// ---- sub-verbs: one per format ----
+
+#define FORMAT(function, format, text)                                                             \
+    static enum sand_rc function(int argc, char **argv)                                            \
+    {                                                                                              \
+        return import_file(format, text, argc, argv);                                              \
+    }
+
+FORMAT(run_nccl_topo, SAND_IMPORT_NCCL_TOPO,
+       "Examples:\n"
+       "  sandtable import nccl-topo topo.xml -o node.xml\n"
+       "  sandtable import nccl-topo topo.xml --node=dgx-h100 --name=ours\n"
+       "\n"
+       "Reads what NCCL writes to NCCL_TOPO_DUMP_FILE and writes a <node>: its GPUs, NVLinks, PCIe "
+       "and NICs. The rest is that of the node type it is most like, or of --node.")
+FORMAT(run_nvidia_smi_topo, SAND_IMPORT_NVIDIA_SMI_TOPO,
+       "Examples:\n"
+       "  sandtable import nvidia-smi-topo topo.txt -o node.xml\n"
+       "  sandtable import nvidia-smi-topo topo.txt --node=dgx-h200\n"
+       "\n"
+       "Reads the matrix of `nvidia-smi topo -m' and writes a <node>: its GPUs, NVLinks and NICs. "
+       "The rest is that of the node type it is most like, or of --node.")
+FORMAT(run_slurm_topology, SAND_IMPORT_SLURM_TOPOLOGY,
+       "Examples:\n"
+       "  sandtable import slurm-topology /etc/slurm/topology.conf -o cluster.xml\n"
+       "  sandtable import slurm-topology topology.conf --node=dgx-a100\n"
+       "\n"
+       "Reads topology.conf(5), tree or block, and writes a <cluster>.")
+FORMAT(
+    run_slurm_nodes, SAND_IMPORT_SLURM_NODES,
+    "Examples:\n"
+    "  sandtable import slurm-nodes nodes.txt -o cluster.xml\n"
+    "  sandtable import slurm-nodes nodes.txt --node=dgx-h100\n"
+    "\n"
+    "Reads `scontrol show node', `sinfo' with NODELIST, or the NodeName lines of slurm.conf, and "
+    "writes a <cluster> below one leaf: an inventory does not say how nodes are joined.")
+FORMAT(run_ibnetdiscover, SAND_IMPORT_IBNETDISCOVER,
+       "Examples:\n"
+       "  sandtable import ibnetdiscover fabric.txt --node=dgx-h100 -o cluster.xml\n"
+       "  sandtable import ibnetdiscover fabric.txt --nics-per-node=8\n"
+       "\n"
+       "Reads the full output of ibnetdiscover(8) and writes a <cluster>, a fat tree or "
+       "rail-optimised.")
+FORMAT(run_graphml, SAND_IMPORT_GRAPHML,
+       "Examples:\n"
+       "  sandtable import graphml fabric.graphml -o cluster.xml\n"
+       "  sandtable import graphml fabric.graphml --node=gb200-nvl72\n"
+       "\n"
+       "Reads a graph of switches, such as `sandtable export fabric --format=graphml' writes, and "
+       "writes a <cluster>.")
+
+static enum sand_rc run(int argc, char **argv)
+{
+    static const struct sand_verb
+        nccl_topo = {"nccl-topo", "NCCL_TOPO_DUMP_FILE: a node type", run_nccl_topo},
+        nvidia_smi_topo = {"nvidia-smi-topo", "nvidia-smi topo -m: a node type",
+                           run_nvidia_smi_topo},
+        slurm_topology = {"slurm-topology", "topology.conf: a cluster", run_slurm_topology},
+        slurm_nodes = {"slurm-nodes", "scontrol show node, sinfo: a cluster", run_slurm_nodes},
+        ibnetdiscover = {"ibnetdiscover", "the InfiniBand subnet: a cluster", run_ibnetdiscover},
+        graphml = {"graphml", "a graph of switches: a cluster", run_graphml};
+    static const struct sand_verb *const verbs[] = {&nccl_topo,   &nvidia_smi_topo, &slurm_topology,
+                                                    &slurm_nodes, &ibnetdiscover,   &graphml};
+    static const struct sand_verb_group group = {.noun = "subcommand",
+                                                 .args = "SUBCOMMAND FILE",
+                                                 .doc = doc,
+                                                 .verbs = verbs,
+                                                 .n_verbs = sizeof verbs / sizeof verbs[0]};
+    return sand_cli_run_group(&group, argc, argv);
 }
 
 const struct sand_verb sand_verb_import = {"import", "read a running cluster's descriptions", run};

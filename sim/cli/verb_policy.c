@@ -13,33 +13,22 @@ static const char doc[] = "Examples:\n"
                           "  sandtable policy list\n"
                           "  sandtable policy show checkpoint/daly\n"
                           "\n"
-                          "Lists the built-in policies, or shows one with its parameters.";
+                          "Lists the built-in policies, or shows one with its parameters.\v";
 
-struct words {
-    const char *verb, *name;
-};
+static const char list_doc[] = "Examples:\n"
+                               "  sandtable policy list\n"
+                               "  sandtable policy list | grep schedule/\n"
+                               "\n"
+                               "Lists the built-in policies of all families.";
 
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-    struct words *words = state->input;
-    switch (key) {
-    case ARGP_KEY_ARG:
-        if (!words->verb)
-            words->verb = arg;
-        else if (!words->name)
-            words->name = arg;
-        else
-            argp_error(state, "there is nothing to do with \"%s\"", arg);
-        return 0;
-    case ARGP_KEY_NO_ARGS:
-        argp_error(state, "write \"list\", or \"show\" and a name");
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
+static const char show_doc[] =
+    "Examples:\n"
+    "  sandtable policy show checkpoint/daly\n"
+    "  sandtable policy show recover/wait\n"
+    "\n"
+    "Shows a built-in policy with its parameters: meaning, default, range.";
 
-static enum sand_rc list(void)
+static enum sand_rc print_list(void)
 {
     struct sand_policy policy;
     for (size_t i = 0; sand_policy_builtin(i, &policy); i++)
@@ -111,7 +100,7 @@ static void print_policy(const struct sand_policy *policy)
         print_param(&policy->params[i]);
 }
 
-static enum sand_rc show(const char *name)
+static enum sand_rc print_named(const char *name)
 {
     struct sand_policy policy;
     const char *names[MAX_POLICIES];
@@ -133,17 +122,52 @@ static enum sand_rc show(const char *name)
     return SAND_ERR_USAGE;
 }
 
+// ---- sub-verbs
+// ------------------------------------------------------------------------------------
+
+static error_t parse_name(int key, char *arg, struct argp_state *state)
+{
+    const char **name = state->input;
+    switch (key) {
+    case ARGP_KEY_ARG:
+        if (*name)
+            argp_error(state, "there is nothing to do with \"%s\"", arg);
+        *name = arg;
+        return 0;
+    case ARGP_KEY_NO_ARGS:
+        argp_error(state, "write policy show NAME; `sandtable policy list' names them");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static enum sand_rc run_list(int argc, char **argv)
+{
+    static const struct argp argp = {NULL, NULL, NULL, list_doc, NULL, NULL, NULL};
+    sand_cli_parse(&argp, argc, argv, NULL);
+    return print_list();
+}
+
+static enum sand_rc run_show(int argc, char **argv)
+{
+    static const struct argp argp = {NULL, parse_name, "NAME", show_doc, NULL, NULL, NULL};
+    const char *name = NULL;
+    sand_cli_parse(&argp, argc, argv, &name);
+    return print_named(name);
+}
+
 static enum sand_rc run(int argc, char **argv)
 {
-    static const struct argp argp = {NULL, parse, "list\nshow NAME", doc, NULL, NULL, NULL};
-    struct words words = {0};
-    sand_cli_parse(&argp, argc, argv, &words);
-    if (strcmp(words.verb, "list") == 0 && !words.name)
-        return list();
-    if (strcmp(words.verb, "show") == 0 && words.name)
-        return show(words.name);
-    fprintf(stderr, "error: write \"sandtable policy list\" or \"sandtable policy show NAME\"\n");
-    return SAND_ERR_USAGE;
+    static const struct sand_verb list = {"list", "the built-in policies", run_list},
+                                  show = {"show", "one policy and its parameters", run_show};
+    static const struct sand_verb *const verbs[] = {&list, &show};
+    static const struct sand_verb_group group = {.noun = "subcommand",
+                                                 .args = "SUBCOMMAND [NAME]",
+                                                 .doc = doc,
+                                                 .verbs = verbs,
+                                                 .n_verbs = 2};
+    return sand_cli_run_group(&group, argc, argv);
 }
 
 const struct sand_verb sand_verb_policy = {"policy", "list the policies, or show one", run};

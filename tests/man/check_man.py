@@ -25,9 +25,15 @@ def said(*args):
     return subprocess.run(args, text=True, capture_output=True, check=True, env=env).stdout
 
 
+def listed(*args):
+    """The commands of the program, or the subcommands of one; none where it has none."""
+    parts = re.split(r"^(?:Commands|Subcommands):\n", said(PROGRAM, *args, "--help"), flags=re.M)
+    return [line.split()[0] for line in parts[-1].split("\n\n")[0].splitlines()] if parts[1:] else []
+
+
 def commands():
-    listed = said(PROGRAM, "--help").split("Commands:\n")[1].split("\n\n")[0]
-    return [line.split()[0] for line in listed.splitlines()]
+    """Every command and every subcommand as its words."""
+    return [words for c in listed() for words in [(c,), *((c, s) for s in listed(c))]]
 
 
 def options(*args):
@@ -64,15 +70,15 @@ def check_pages():
             subprocess.run(["sh", SOURCE / "cmake" / "manpages.sh", PROGRAM, directory, "0.1.0"],
                            check=True, env=env)
         names = sorted(file.name for file in made[0].iterdir())
-        check(names == sorted(["sandtable.1", *(f"sandtable-{c}.1" for c in commands())]), f"{names}")
+        check(names == sorted(["sandtable.1", *(f"sandtable-{'-'.join(c)}.1" for c in commands())]), f"{names}")
         for name in names:
             check((made[0] / name).read_bytes() == (made[1] / name).read_bytes(), f"{name} differs")
         check_page(made[0], "sandtable", [])
         top = (made[0] / "sandtable.1").read_text().replace("\\-", "-")
-        for command in commands():
+        for command in listed():
             check(f".TP\n{command}\n" in top, f"sandtable.1: {command} is no entry of its list")
-        for command in commands():
-            check_page(made[0], f"sandtable-{command}", [command])
+        for words in commands():
+            check_page(made[0], f"sandtable-{'-'.join(words)}", words)
 
 
 def check_results_page():
@@ -92,13 +98,19 @@ def complete(*words):
 
 
 def check_completion():
-    check(complete("") == sorted(commands()), f"completion: {complete('')}")
+    check(complete("") == sorted(listed()), f"completion: {complete('')}")
     check(complete("expl") == ["explain"], "completion of expl")
     check(complete("ex") == ["explain", "export"], "completion of ex")
     check(complete("run", "x.xml", "--rep") == ["--replications="], "completion of --rep")
-    for command in commands():
-        offered = sorted({word.rstrip("=") for word in complete(command, "--")})
-        check(offered == options(command), f"completion of {command}: {offered}")
+    for words in commands():
+        offered = sorted({word.rstrip("=") for word in complete(*words, "--")})
+        check(offered == options(*words), f"completion of {words}: {offered}")
+        offered = complete(*words, "")
+        check(offered == sorted(listed(*words)), f"completion below {words}: {offered}")
+    check(listed("fabric") and listed("import"), "fabric and import have subcommands")
+    check(complete("fabric", "ch") == ["check"], "completion of fabric ch")
+    check(complete("import", "nccl-topo", "topo.xml", "--na") == ["--name="], "completion of --na")
+    check(complete("run", "fab") == [], "a file is no subcommand")
 
 
 def main():
