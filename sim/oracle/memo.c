@@ -2,7 +2,6 @@
 // freeing. SPDX-License-Identifier: GPL-2.0-or-later
 #include "memo.h"
 
-#include <stddef.h>
 #include <string.h>
 
 #include "mem.h"
@@ -17,38 +16,29 @@ struct sand_memo_entry {
     uint8_t digest[32];
     int refused; // the table had no memory for it
     UT_hash_handle hh;
-    size_t size; // bytes of the solution in use
-    unsigned char solution[];
+    size_t size;
+    unsigned char answer[];
 };
 
-size_t sand_solution_size(const struct sand_step_solution *solution)
-{
-    return offsetof(struct sand_step_solution, activity) +
-           (size_t)solution->n_sets * solution->words * sizeof solution->activity[0];
-}
-
-int sand_memo_find(const struct sand_memo *memo, const uint8_t digest[32],
-                   struct sand_step_solution *solution)
+const void *sand_memo_find(const struct sand_memo *memo, const uint8_t digest[32], size_t *size)
 {
     struct sand_memo_entry *found = NULL;
     HASH_FIND(hh, memo->table, digest, sizeof found->digest, found);
     if (!found)
-        return 0;
-    memset(solution, 0, sizeof *solution);
-    memcpy(solution, found->solution, found->size);
-    return 1;
+        return NULL;
+    *size = found->size;
+    return found->answer;
 }
 
-enum sand_rc sand_memo_keep(struct sand_memo *memo, const uint8_t digest[32],
-                            const struct sand_step_solution *solution)
+enum sand_rc sand_memo_keep(struct sand_memo *memo, const uint8_t digest[32], const void *answer,
+                            size_t size)
 {
-    const size_t size = sand_solution_size(solution);
     struct sand_memo_entry *entry = sand_calloc(1, sizeof *entry + size);
     if (!entry)
         return SAND_ERR_NOMEM;
     memcpy(entry->digest, digest, sizeof entry->digest);
     entry->size = size;
-    memcpy(entry->solution, solution, size);
+    memcpy(entry->answer, answer, size);
     HASH_ADD(hh, memo->table, digest, sizeof entry->digest, entry);
     if (!entry->refused)
         return SAND_OK;

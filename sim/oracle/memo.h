@@ -7,7 +7,6 @@
 #include <stdint.h>
 
 #include "rc.h"
-#include "step.h"
 
 // Zero-initialise to start, clear to end.
 struct sand_memo_entry;
@@ -15,17 +14,14 @@ struct sand_memo {
     struct sand_memo_entry *table;
 };
 
-// Copies the solution kept under `digest`; returns 0 if there is none. O(1).
-int sand_memo_find(const struct sand_memo *memo, const uint8_t digest[32],
-                   struct sand_step_solution *solution);
+// What is kept under `digest`, NULL if nothing is; *size: its bytes. Valid until the memo is
+// cleared. O(1).
+const void *sand_memo_find(const struct sand_memo *memo, const uint8_t digest[32], size_t *size);
 
-// Keeps a solution, only as many words of activity as it has; `digest` must be new. SAND_ERR_NOMEM
-// leaves the memo as it was. O(1).
-enum sand_rc sand_memo_keep(struct sand_memo *memo, const uint8_t digest[32],
-                            const struct sand_step_solution *solution);
-
-// Bytes of a solution in use: all but the words of activity it does not have.
-size_t sand_solution_size(const struct sand_step_solution *solution);
+// Keeps a copy of `size` bytes; `digest` must be new. SAND_ERR_NOMEM leaves the memo as it was.
+// O(1).
+enum sand_rc sand_memo_keep(struct sand_memo *memo, const uint8_t digest[32], const void *answer,
+                            size_t size);
 
 void sand_memo_clear(struct sand_memo *memo);
 

@@ -6,17 +6,19 @@
 #include <stdint.h>
 
 #include "diag.h"
+#include "joint.h"
 #include "step.h"
 
 struct sand_oracle;
 struct sand_cachestore;
 
 struct sand_oracle_counters {
-    uint64_t questions;        // asked
-    uint64_t problems;         // prepared for them (more than one where shared links bind)
-    uint64_t hits, children;   // problems known already, problems solved
-    uint64_t store_hits;       // problems an earlier or another process had solved
-    double prepare_s, child_s; // wall time; for the run record, never for results
+    uint64_t questions;      // asked
+    uint64_t problems;       // prepared for them (more than one where shared links bind)
+    uint64_t hits, children; // problems known already, problems solved
+    uint64_t store_hits;     // problems an earlier or another process had solved
+    uint64_t joint_questions, joint_hits; // of several jobs on common links; known already
+    double prepare_s, child_s;            // wall time; for the run record, never for results
 };
 
 // Starts the server process that forks a child per question. Call before this process runs an
@@ -36,6 +38,19 @@ void sand_oracle_use_store(struct sand_oracle *oracle, struct sand_cachestore *s
 // on success only. May be called while the caller's own engine runs.
 enum sand_rc sand_oracle_step(struct sand_oracle *oracle, const struct sand_step_question *question,
                               struct sand_step_profile *profile, struct sand_diag *diag);
+
+// The same with the loads of shared links, see sand_step_ask_loads. *loads: sand_free it.
+enum sand_rc sand_oracle_loads(struct sand_oracle *oracle,
+                               const struct sand_step_question *question,
+                               struct sand_step_profile *profile, struct sand_link_load **loads,
+                               size_t *n_loads, struct sand_diag *diag);
+
+// Answers for several jobs on common links, the parts in the question's order: from the memo when
+// equal jobs shared equal links (what preparing takes: some ms), else in a child (some 10 ms and
+// the simulation of some hundred steps).
+enum sand_rc sand_oracle_joint(struct sand_oracle *oracle,
+                               const struct sand_joint_question *question,
+                               struct sand_joint_solution *solution, struct sand_diag *diag);
 
 struct sand_oracle_counters sand_oracle_counters(const struct sand_oracle *oracle);
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ask.h"
 #include "mem.h"
 #include "step.h"
 #include "stepproblem.h"
@@ -71,36 +72,62 @@ static enum sand_rc add_links(struct binding_links *binding, const uint32_t *lin
     return SAND_OK;
 }
 
-// One round. *n_over: how many links had to be added to `binding`; 0: the profile is the answer.
+// One round; *n_over: how many links had to be added to `binding`, 0: *problem has its solution.
 static enum sand_rc ask_once(const struct sand_step_question *question, sand_step_solver *solver,
                              void *self, struct binding_links *binding,
-                             struct sand_step_profile *profile, size_t *n_over,
+                             struct sand_step_problem **problem,
+                             struct sand_step_solution *solution, size_t *n_over,
                              struct sand_diag *diag)
 {
-    struct sand_step_problem *problem = NULL;
-    struct sand_step_solution solution;
     uint32_t *over = NULL;
-    SAND_TRY(sand_step_prepare(question, binding->links, binding->n, &problem, diag));
-    enum sand_rc rc = solver(self, problem, &solution, diag);
+    SAND_TRY(sand_step_prepare(question, binding->links, binding->n, problem, diag));
+    enum sand_rc rc = solver(self, *problem, solution, diag);
     if (rc == SAND_OK)
-        rc = step_watches_check(problem, &solution, &over, n_over);
+        rc = step_watches_check(*problem, solution, &over, n_over);
     if (rc == SAND_OK && *n_over > 0)
         rc = add_links(binding, over, *n_over);
-    else if (rc == SAND_OK)
-        fill_profile(problem, &solution, profile);
     sand_free(over);
-    sand_step_problem_free(problem);
+    if (rc == SAND_OK && *n_over == 0)
+        return SAND_OK;
+    sand_step_problem_free(*problem);
+    *problem = NULL;
+    return rc;
+}
+
+enum sand_rc step_settle(const struct sand_step_question *question, sand_step_solver *solver,
+                         void *self, struct sand_step_problem **problem,
+                         struct sand_step_solution *solution, struct sand_diag *diag)
+{
+    struct binding_links binding = {0};
+    size_t n_over = 1;
+    enum sand_rc rc = SAND_OK;
+    while (rc == SAND_OK && n_over > 0)
+        rc = ask_once(question, solver, self, &binding, problem, solution, &n_over, diag);
+    sand_free(binding.links);
     return rc;
 }
 
 enum sand_rc sand_step_ask(const struct sand_step_question *question, sand_step_solver *solver,
                            void *self, struct sand_step_profile *profile, struct sand_diag *diag)
 {
-    struct binding_links binding = {0};
-    size_t n_over = 1;
-    enum sand_rc rc = SAND_OK;
-    while (rc == SAND_OK && n_over > 0)
-        rc = ask_once(question, solver, self, &binding, profile, &n_over, diag);
-    sand_free(binding.links);
+    struct sand_step_problem *problem = NULL;
+    struct sand_step_solution solution;
+    SAND_TRY(step_settle(question, solver, self, &problem, &solution, diag));
+    fill_profile(problem, &solution, profile);
+    sand_step_problem_free(problem);
+    return SAND_OK;
+}
+
+enum sand_rc sand_step_ask_loads(const struct sand_step_question *question,
+                                 sand_step_solver *solver, void *self,
+                                 struct sand_step_profile *profile, struct sand_link_load **loads,
+                                 size_t *n_loads, struct sand_diag *diag)
+{
+    struct sand_step_problem *problem = NULL;
+    struct sand_step_solution solution;
+    SAND_TRY(step_settle(question, solver, self, &problem, &solution, diag));
+    fill_profile(problem, &solution, profile);
+    const enum sand_rc rc = step_watches_load(problem, &solution, loads, n_loads);
+    sand_step_problem_free(problem);
     return rc;
 }

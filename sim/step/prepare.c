@@ -169,7 +169,7 @@ static enum sand_rc set_link_use(const struct step_traffic *traffic,
     struct step_report *h = &problem->report;
     for (size_t e = 0; e < traffic->n_edges; e++) {
         const struct step_edge *edge = &traffic->edges[e];
-        const double bytes = hop_bytes(problem, &traffic->flows[edge->flow]);
+        const double bytes = traffic->flows[edge->flow].step_B;
         const uint32_t *links = step_edge_links(traffic, edge);
         for (uint32_t i = 0; i < edge->n_links; i++) {
             const uint32_t fabric_link = traffic->links[links[i]].fabric_link;
@@ -205,6 +205,8 @@ static enum sand_rc fill(const struct step_setting *set, const struct step_traff
                          &problem->report.memory);
     SAND_TRY(set_chunks(set, traffic, problem));
     SAND_TRY(set_ops(set, problem));
+    for (uint32_t f = 0; f < traffic->n_flows; f++)
+        traffic->flows[f].step_B = hop_bytes(problem, &traffic->flows[f]);
     SAND_TRY(set_link_use(traffic, problem));
     double *slowness = NULL;
     struct step_classes classes = {0};

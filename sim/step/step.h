@@ -27,6 +27,7 @@ struct sand_step_question {
     const float *gpu_speed;  // per GPU of the cluster (node * gpus_per_node + gpu), NULL: all 1
     const uint32_t *coupled; // links that other jobs use too, ascending: they stay in the problem
     size_t n_coupled;
+    int whole_footprint; // the loads of all shared links are wanted, see sand_step_ask_loads
     enum sand_folding folding;
 };
 
@@ -53,11 +54,25 @@ struct sand_step_solution {
 typedef enum sand_rc sand_step_solver(void *self, const struct sand_step_problem *problem,
                                       struct sand_step_solution *solution, struct sand_diag *diag);
 
+// What a job's step puts on a link that other jobs may use. Capacity: usable bytes per second.
+struct sand_link_load {
+    uint32_t link; // of the fabric
+    double capacity_Bps, mean_Bps;
+    double peak_Bps; // the most, were nothing else on it; at most the capacity
+};
+
 // Answers a question. Shared links are first left out of the problem unless they must bind; if the
 // solution would overload one of them, it is put in and the solver is asked again. A solution that
 // overloads nothing is the exact one: it is max-min fair with and without the links left out.
 enum sand_rc sand_step_ask(const struct sand_step_question *question, sand_step_solver *solver,
                            void *self, struct sand_step_profile *profile, struct sand_diag *diag);
+
+// The same, and the loads of the links that the job's nodes share with others, ascending; of a
+// question with whole_footprint. *loads: sand_free it. O(hops log hops) more.
+enum sand_rc sand_step_ask_loads(const struct sand_step_question *question,
+                                 sand_step_solver *solver, void *self,
+                                 struct sand_step_profile *profile, struct sand_link_load **loads,
+                                 size_t *n_loads, struct sand_diag *diag);
 
 // SHA-256 over everything the solution depends on: equal digests, equal solutions.
 void sand_step_digest(const struct sand_step_problem *problem, uint8_t digest[32]);

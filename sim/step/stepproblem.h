@@ -70,12 +70,14 @@ struct step_report {
     uint64_t n_flows_full, n_links_full, n_actors_full;
 };
 
-// A link that was left out: flow watch_uses[first + i].flow counts .weight times on it.
+// A link that was left out, or whose load is asked for: flow watch_uses[first + i].flow counts
+// .weight times on it.
 struct step_watch {
     double capacity_Bps;
+    double step_B; // what it carries in a step
     uint32_t fabric_link;
     uint32_t first, n;
-    uint32_t pad;
+    int left_out; // has to be checked
 };
 struct step_watch_use {
     uint32_t flow, weight;
@@ -86,7 +88,7 @@ enum { STEP_N_ARRAYS = 10 };
 struct sand_step_problem {
     struct step_header header;
     struct step_report report;
-    struct step_watch *watches; // not packed either
+    struct step_watch *watches; // by fabric link; not packed either
     size_t n_watches;
     struct step_watch_use *watch_uses;
     size_t n_watch_uses;

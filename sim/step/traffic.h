@@ -47,7 +47,7 @@ struct step_traffic_flow {
     uint32_t kind, stage;
     uint32_t actor, peer; // SAND_NONE for rings
     uint32_t first_edge, n_edges;
-    double step_B; // bytes a hop carries per step (for utilisation)
+    double step_B; // bytes a hop carries per step, set by prepare.c
 };
 
 struct step_traffic {

@@ -9,7 +9,14 @@
 
 struct watched_use {
     uint32_t link, flow, weight;
+    double step_B;
 };
+
+// Links left out are watched; those of which the load is asked for are, too.
+static int is_watched(const struct step_traffic *traffic, const struct step_link *link)
+{
+    return link->state == STEP_LINK_WATCHED || traffic->question->whole_footprint;
+}
 
 static int compare_watched(const void *a, const void *b)
 {
@@ -27,12 +34,14 @@ static enum sand_rc collect_watched(const struct step_traffic *traffic,
     for (size_t e = 0; e < traffic->n_edges; e++) {
         const struct step_edge *edge = &traffic->edges[e];
         const uint32_t *links = step_edge_links(traffic, edge);
+        const double step_B = traffic->flows[edge->flow].step_B;
         for (uint32_t i = 1; i + 1 < edge->n_links; i++) {
-            if (traffic->links[links[i]].state != STEP_LINK_WATCHED)
+            if (!is_watched(traffic, &traffic->links[links[i]]))
                 continue;
             SAND_TRY(sand_grow((void **)uses, &capacity, *n_uses + 1, sizeof **uses));
-            (*uses)[(*n_uses)++] = (struct watched_use){links[i], classes->flow[edge->flow],
-                                                        step_edge_weight(edge, i)};
+            const uint32_t weight = step_edge_weight(edge, i);
+            (*uses)[(*n_uses)++] =
+                (struct watched_use){links[i], classes->flow[edge->flow], weight, weight * step_B};
         }
     }
     if (*n_uses > 0)
@@ -46,15 +55,18 @@ static void write_watches(const struct step_traffic *traffic, const struct watch
 {
     for (size_t i = 0; i < n_uses; i++) {
         const int same_link = i > 0 && uses[i].link == uses[i - 1].link;
+        const struct step_link *link = &traffic->links[uses[i].link];
+        if (!same_link)
+            problem->watches[problem->n_watches++] =
+                (struct step_watch){.capacity_Bps = link->capacity_Bps,
+                                    .fabric_link = link->fabric_link,
+                                    .first = (uint32_t)problem->n_watch_uses,
+                                    .left_out = link->state == STEP_LINK_WATCHED};
+        problem->watches[problem->n_watches - 1].step_B += uses[i].step_B;
         if (same_link && uses[i].flow == uses[i - 1].flow) {
             problem->watch_uses[problem->n_watch_uses - 1].weight += uses[i].weight;
             continue;
         }
-        if (!same_link)
-            problem->watches[problem->n_watches++] =
-                (struct step_watch){.capacity_Bps = traffic->links[uses[i].link].capacity_Bps,
-                                    .fabric_link = traffic->links[uses[i].link].fabric_link,
-                                    .first = (uint32_t)problem->n_watch_uses};
         problem->watches[problem->n_watches - 1].n++;
         problem->watch_uses[problem->n_watch_uses++] =
             (struct step_watch_use){uses[i].flow, uses[i].weight};
@@ -79,12 +91,12 @@ enum sand_rc step_watches_set(const struct step_traffic *traffic,
     return rc;
 }
 
-// load_Bps[f]: what flow f can put on the watched link, 0 for others.
-static int overloads(const struct sand_step_solution *solution, const double *load_Bps,
-                     uint32_t n_flows, double capacity_Bps)
+// The most that flows active together can put on a link; load_Bps[f]: what flow f can, 0 for
+// others.
+static double peak_Bps(const struct sand_step_solution *solution, const double *load_Bps,
+                       uint32_t n_flows)
 {
-    if (solution->n_sets == 0)
-        return 1;
+    double most_Bps = 0;
     for (uint32_t s = 0; s < solution->n_sets; s++) {
         double sum_Bps = 0;
         for (uint32_t w = 0; w < solution->words; w++) {
@@ -94,27 +106,28 @@ static int overloads(const struct sand_step_solution *solution, const double *lo
                 sum_Bps += flow < n_flows ? load_Bps[flow] : 0;
             }
         }
-        if (sum_Bps > capacity_Bps)
-            return 1;
+        most_Bps = sum_Bps > most_Bps ? sum_Bps : most_Bps;
     }
-    return 0;
+    return most_Bps;
 }
 
-static int is_overloaded(const struct sand_step_problem *problem,
-                         const struct sand_step_solution *solution, const struct step_watch *watch,
-                         double *load_Bps)
+// The same for a watched link. `load_Bps` is all 0, before and after; sets are looked at only where
+// all flows together exceed `enough_Bps`.
+static double watch_peak_Bps(const struct sand_step_problem *problem,
+                             const struct sand_step_solution *solution,
+                             const struct step_watch *watch, double *load_Bps, double enough_Bps)
 {
     const struct step_watch_use *uses = &problem->watch_uses[watch->first];
-    double all_Bps = 0;
+    double peak = 0;
     for (uint32_t i = 0; i < watch->n; i++) {
         load_Bps[uses[i].flow] = uses[i].weight * problem->flows[uses[i].flow].upper_Bps;
-        all_Bps += load_Bps[uses[i].flow];
+        peak += load_Bps[uses[i].flow];
     }
-    const int over = all_Bps > watch->capacity_Bps &&
-                     overloads(solution, load_Bps, (uint32_t)problem->n_flows, watch->capacity_Bps);
+    if (peak > enough_Bps && solution->n_sets > 0)
+        peak = peak_Bps(solution, load_Bps, (uint32_t)problem->n_flows);
     for (uint32_t i = 0; i < watch->n; i++)
         load_Bps[uses[i].flow] = 0;
-    return over;
+    return peak;
 }
 
 enum sand_rc step_watches_check(const struct sand_step_problem *problem,
@@ -131,8 +144,31 @@ enum sand_rc step_watches_check(const struct sand_step_problem *problem,
         return SAND_ERR_NOMEM;
     }
     for (size_t i = 0; i < problem->n_watches; i++)
-        if (is_overloaded(problem, solution, &problem->watches[i], load_Bps))
+        if (problem->watches[i].left_out &&
+            watch_peak_Bps(problem, solution, &problem->watches[i], load_Bps,
+                           problem->watches[i].capacity_Bps) > problem->watches[i].capacity_Bps)
             (*links)[(*n_links)++] = problem->watches[i].fabric_link;
     sand_free(load_Bps);
     return SAND_OK;
+}
+
+enum sand_rc step_watches_load(const struct sand_step_problem *problem,
+                               const struct sand_step_solution *solution,
+                               struct sand_link_load **loads, size_t *n_loads)
+{
+    double *load_Bps = sand_calloc(problem->n_flows, sizeof *load_Bps);
+    *loads = sand_calloc(problem->n_watches, sizeof **loads);
+    *n_loads = 0;
+    for (size_t i = 0; load_Bps != NULL && *loads != NULL && i < problem->n_watches; i++) {
+        const struct step_watch *watch = &problem->watches[i];
+        const double peak = watch_peak_Bps(problem, solution, watch, load_Bps, 0);
+        (*loads)[(*n_loads)++] = (struct sand_link_load){
+            .link = watch->fabric_link,
+            .capacity_Bps = watch->capacity_Bps,
+            .mean_Bps = watch->step_B / solution->step_s,
+            .peak_Bps = peak < watch->capacity_Bps ? peak : watch->capacity_Bps};
+    }
+    const int failed = load_Bps == NULL || *loads == NULL;
+    sand_free(load_Bps);
+    return failed ? SAND_ERR_NOMEM : SAND_OK;
 }

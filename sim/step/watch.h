@@ -18,4 +18,9 @@ enum sand_rc step_watches_check(const struct sand_step_problem *problem,
                                 const struct sand_step_solution *solution, uint32_t **links,
                                 size_t *n_links);
 
+// What the step puts on every watched link, in the order of the fabric. *loads: sand_free it.
+enum sand_rc step_watches_load(const struct sand_step_problem *problem,
+                               const struct sand_step_solution *solution,
+                               struct sand_link_load **loads, size_t *n_loads);
+
 #endif

@@ -2,8 +2,11 @@
 #include "stepfixture.h"
 
 #include <criterion/criterion.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "mem.h"
 
 uint32_t fixture_rounds;
 
@@ -156,43 +159,64 @@ void fixture_free(struct step_fixture *f)
     sand_fabric_free(f->fabric);
 }
 
-static void solve_and_send(const struct sand_step_problem *problem, int out)
+// What a child solves: a step, or several together.
+struct work {
+    const struct sand_step_problem *step;
+    const struct sand_joint_problem *joint;
+};
+
+static void write_all(int out, const void *bytes, size_t size)
+{
+    for (const char *at = bytes; size > 0;) {
+        const ssize_t n = write(out, at, size);
+        if (n <= 0)
+            _exit(1);
+        at += n;
+        size -= (size_t)n;
+    }
+}
+
+static void solve_and_send(const struct work *work, int out)
 {
     struct sand_diag diag = {0};
     static struct sand_step_solution solution;
-    const enum sand_rc rc = sand_step_solve(problem, &solution, &diag);
+    static struct sand_joint_solution together;
+    const enum sand_rc rc = work->step ? sand_step_solve(work->step, &solution, &diag)
+                                       : sand_joint_solve(work->joint, &together, &diag);
     sand_diag_print(&diag, stderr);
-    const char *at = (const char *)&solution;
-    size_t left = rc == SAND_OK ? sizeof solution : 0;
-    while (left > 0) {
-        const ssize_t n = write(out, at, left);
-        if (n <= 0)
-            break;
-        at += n;
-        left -= (size_t)n;
-    }
-    _exit(rc == SAND_OK && left == 0 ? 0 : 1);
+    if (rc != SAND_OK)
+        _exit(1);
+    if (work->step)
+        write_all(out, &solution, sizeof solution);
+    else
+        write_all(out, &together, sizeof together);
+    _exit(0);
+}
+
+static void solve_apart(const struct work *work, void *answer, size_t size)
+{
+    int ends[2];
+    cr_assert_eq(pipe(ends), 0);
+    const pid_t child = fork();
+    cr_assert_geq(child, 0);
+    if (child == 0)
+        solve_and_send(work, ends[1]);
+    close(ends[1]);
+    size_t got = 0;
+    for (ssize_t n = 1; n > 0 && got < size; got += (size_t)n)
+        n = read(ends[0], (char *)answer + got, size - got);
+    close(ends[0]);
+    int status = 0;
+    waitpid(child, &status, 0);
+    cr_assert(WIFEXITED(status) && WEXITSTATUS(status) == 0 && got == size,
+              "the solving child failed");
 }
 
 static enum sand_rc solve_in_child(void *self, const struct sand_step_problem *problem,
                                    struct sand_step_solution *solution, struct sand_diag *diag)
 {
     (void)diag;
-    int ends[2];
-    cr_assert_eq(pipe(ends), 0);
-    const pid_t child = fork();
-    cr_assert_geq(child, 0);
-    if (child == 0)
-        solve_and_send(problem, ends[1]);
-    close(ends[1]);
-    size_t got = 0;
-    for (ssize_t n = 1; n > 0 && got < sizeof *solution; got += (size_t)n)
-        n = read(ends[0], (char *)solution + got, sizeof *solution - got);
-    close(ends[0]);
-    int status = 0;
-    waitpid(child, &status, 0);
-    cr_assert(WIFEXITED(status) && WEXITSTATUS(status) == 0 && got == sizeof *solution,
-              "the solving child failed");
+    solve_apart(&(struct work){.step = problem}, solution, sizeof *solution);
     ++*(uint32_t *)self;
     return SAND_OK;
 }
@@ -206,4 +230,70 @@ struct sand_step_profile fixture_solve(const struct sand_step_question *question
                  SAND_OK);
     sand_diag_clear(&diag);
     return profile;
+}
+
+struct sand_step_profile fixture_loads(struct sand_step_question question,
+                                       struct sand_link_load **loads, size_t *n_loads)
+{
+    struct sand_step_profile profile = {0};
+    question.whole_footprint = 1;
+    cr_assert_eq(sand_step_ask_loads(&question, solve_in_child, &fixture_rounds, &profile, loads,
+                                     n_loads, NULL),
+                 SAND_OK);
+    return profile;
+}
+
+struct sand_joint_solution fixture_joint(const struct sand_joint_question *question,
+                                         uint32_t *places)
+{
+    struct sand_joint_problem *problem = NULL;
+    struct sand_joint_solution solution = {0};
+    cr_assert_eq(sand_joint_prepare(question, solve_in_child, &fixture_rounds, &problem, NULL),
+                 SAND_OK);
+    solve_apart(&(struct work){.joint = problem}, &solution, sizeof solution);
+    for (size_t i = 0; places && i < question->n; i++)
+        places[i] = sand_joint_place(problem, i);
+    sand_joint_problem_free(problem);
+    return solution;
+}
+
+size_t fixture_common(const struct sand_step_question *a, const struct sand_step_question *b,
+                      uint32_t **links)
+{
+    struct sand_link_load *of_a, *of_b;
+    size_t n_a, n_b, n = 0;
+    fixture_loads(*a, &of_a, &n_a);
+    fixture_loads(*b, &of_b, &n_b);
+    *links = sand_calloc(n_a, sizeof **links);
+    for (size_t i = 0, k = 0; i < n_a; i++) {
+        while (k < n_b && of_b[k].link < of_a[i].link)
+            k++;
+        if (k < n_b && of_b[k].link == of_a[i].link)
+            (*links)[n++] = of_a[i].link;
+    }
+    sand_free(of_a);
+    sand_free(of_b);
+    return n;
+}
+
+void fixture_joint_bytes(const struct sand_joint_question *question)
+{
+    struct sand_joint_problem *problem = NULL, *again = NULL;
+    uint8_t digest[32], of_again[32];
+    void *bytes = NULL;
+    size_t size = 0;
+    cr_assert_eq(sand_joint_prepare(question, solve_in_child, &fixture_rounds, &problem, NULL),
+                 SAND_OK);
+    cr_assert_eq(sand_joint_pack(problem, &bytes, &size), SAND_OK);
+    cr_assert_eq(sand_joint_unpack(bytes, size, &again), SAND_OK);
+    sand_joint_digest(problem, digest);
+    sand_joint_digest(again, of_again);
+    cr_expect_eq(memcmp(digest, of_again, sizeof digest), 0);
+    sand_joint_problem_free(again);
+    for (size_t cut = 0; cut < size; cut += 1 + size / 100)
+        cr_expect_eq(sand_joint_unpack(bytes, cut, &again), SAND_ERR_INTERNAL);
+    ((unsigned char *)bytes)[0] ^= 1;
+    cr_expect_eq(sand_joint_unpack(bytes, size, &again), SAND_ERR_INTERNAL);
+    sand_free(bytes);
+    sand_joint_problem_free(problem);
 }

@@ -3,6 +3,7 @@
 #ifndef SAND_TESTS_STEPFIXTURE_H
 #define SAND_TESTS_STEPFIXTURE_H
 
+#include "joint.h"
 #include "step.h"
 
 struct step_fixture {
@@ -42,5 +43,20 @@ void fixture_free(struct step_fixture *fixture);
 // many problems the last question took.
 extern uint32_t fixture_rounds;
 struct sand_step_profile fixture_solve(const struct sand_step_question *question);
+
+// The same with the loads of shared links (sand_free them).
+struct sand_step_profile fixture_loads(struct sand_step_question question,
+                                       struct sand_link_load **loads, size_t *n_loads);
+
+// Prepares a joint question and has it solved in a child. *places (may be NULL): where each job is.
+struct sand_joint_solution fixture_joint(const struct sand_joint_question *question,
+                                         uint32_t *places);
+
+// Packs and unpacks what the question comes to, whole and cut.
+void fixture_joint_bytes(const struct sand_joint_question *question);
+
+// Ascending links that both jobs load, whatever the loads. *links: sand_free it.
+size_t fixture_common(const struct sand_step_question *a, const struct sand_step_question *b,
+                      uint32_t **links);
 
 #endif

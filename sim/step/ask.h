@@ -1,0 +1,14 @@
+// A step question settled: the problem whose solution holds. Internal to sim/step.
+// SPDX-License-Identifier: GPL-2.0-or-later
+#ifndef SAND_SIM_STEP_ASK_H
+#define SAND_SIM_STEP_ASK_H
+
+#include "step.h"
+
+// Prepares and solves until no link that was left out is overloaded (see sand_step_ask). *problem:
+// sand_step_problem_free it.
+enum sand_rc step_settle(const struct sand_step_question *question, sand_step_solver *solver,
+                         void *self, struct sand_step_problem **problem,
+                         struct sand_step_solution *solution, struct sand_diag *diag);
+
+#endif

@@ -1,0 +1,232 @@
+// From a joint question to a joint problem, and to bytes and back.
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "joint.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "ask.h"
+#include "filegate.h"
+#include "ids.h"
+#include "jointproblem.h"
+#include "mem.h"
+
+// A link that transfers fill leaves this share to the steps: they give way to each other.
+static const double least_share = 0.02;
+
+struct placed {
+    uint8_t digest[32];
+    struct sand_step_problem *problem;
+    uint32_t asked; // number in the question
+};
+
+static int compare_placed(const void *a, const void *b)
+{
+    const struct placed *x = a, *y = b;
+    const int by_digest = memcmp(x->digest, y->digest, sizeof x->digest);
+    return by_digest != 0 ? by_digest : (x->asked > y->asked) - (x->asked < y->asked);
+}
+
+static enum sand_rc settle_all(const struct sand_joint_question *q, sand_step_solver *solver,
+                               void *self, struct placed *placed, struct sand_diag *diag)
+{
+    for (size_t i = 0; i < q->n; i++) {
+        struct sand_step_question step = q->steps[i];
+        struct sand_step_solution solution;
+        step.coupled = q->links;
+        step.n_coupled = q->n_links;
+        placed[i].asked = (uint32_t)i;
+        SAND_TRY(step_settle(&step, solver, self, &placed[i].problem, &solution, diag));
+        sand_step_digest(placed[i].problem, placed[i].digest);
+    }
+    return SAND_OK;
+}
+
+// The capacity every part has for a coupled link: they have the same fabric.
+static enum sand_rc set_links(const struct sand_joint_question *q, struct sand_joint_problem *p)
+{
+    p->n_links = q->n_links;
+    p->link_Bps = sand_calloc(q->n_links, sizeof *p->link_Bps);
+    if (p->link_Bps == NULL)
+        return SAND_ERR_NOMEM;
+    for (uint32_t i = 0; i < p->n; i++)
+        for (size_t l = 0; l < p->parts[i]->n_links; l++)
+            if (p->parts[i]->link_coupled[l] != SAND_NONE)
+                p->link_Bps[p->parts[i]->link_coupled[l]] = p->parts[i]->link_Bps[l];
+    for (size_t l = 0; l < q->n_links; l++)
+        if (!(p->link_Bps[l] > 0))
+            p->link_Bps[l] = 1; // nobody's
+    for (size_t l = 0; q->background_Bps != NULL && l < q->n_links; l++) {
+        const double left_Bps = p->link_Bps[l] - q->background_Bps[l];
+        const double least_Bps = least_share * p->link_Bps[l];
+        p->link_Bps[l] = left_Bps > least_Bps ? left_Bps : least_Bps;
+    }
+    return SAND_OK;
+}
+
+static enum sand_rc fill(const struct sand_joint_question *q, sand_step_solver *solver, void *self,
+                         struct sand_joint_problem *p, struct sand_diag *diag)
+{
+    struct placed *placed = sand_calloc(q->n, sizeof *placed);
+    if (placed == NULL)
+        return sand_fail(diag, SAND_ERR_NOMEM, "out of memory");
+    enum sand_rc rc = settle_all(q, solver, self, placed, diag);
+    qsort(placed, q->n, sizeof *placed, compare_placed);
+    for (uint32_t i = 0; i < q->n; i++) {
+        p->parts[i] = placed[i].problem;
+        p->place[placed[i].asked] = i;
+    }
+    if (rc == SAND_OK)
+        rc = set_links(q, p);
+    sand_free(placed);
+    return rc;
+}
+
+enum sand_rc sand_joint_prepare(const struct sand_joint_question *question,
+                                sand_step_solver *solver, void *self,
+                                struct sand_joint_problem **problem, struct sand_diag *diag)
+{
+    if (question->n == 0 || question->n > SAND_JOINT_JOBS)
+        return sand_fail(diag, SAND_ERR_INTERNAL, "%zu jobs share links; at most %d are simulated",
+                         question->n, SAND_JOINT_JOBS);
+    struct sand_joint_problem *p = sand_calloc(1, sizeof *p);
+    if (p == NULL)
+        return sand_fail(diag, SAND_ERR_NOMEM, "out of memory");
+    p->n = (uint32_t)question->n;
+    p->pipelines = question->pipelines != 0;
+    const enum sand_rc rc = fill(question, solver, self, p, diag);
+    if (rc != SAND_OK) {
+        sand_joint_problem_free(p);
+        return rc;
+    }
+    *problem = p;
+    return SAND_OK;
+}
+
+void sand_joint_problem_free(struct sand_joint_problem *problem)
+{
+    if (problem == NULL)
+        return;
+    for (uint32_t i = 0; i < problem->n; i++)
+        sand_step_problem_free(problem->parts[i]);
+    sand_free(problem->link_Bps);
+    sand_free(problem);
+}
+
+uint32_t sand_joint_place(const struct sand_joint_problem *problem, size_t i)
+{
+    return problem->place[i];
+}
+
+// ---- digest, bytes ------------------------------------------------------------------------------
+
+struct joint_head {
+    uint64_t magic;
+    uint32_t n, pipelines;
+    uint64_t n_links;
+    uint64_t size[SAND_JOINT_JOBS]; // of each part
+};
+
+enum { JOINT_MAGIC = 0x4a4f494e };
+
+static struct joint_head head_of(const struct sand_joint_problem *p)
+{
+    return (struct joint_head){
+        .magic = JOINT_MAGIC, .n = p->n, .pipelines = p->pipelines, .n_links = p->n_links};
+}
+
+void sand_joint_digest(const struct sand_joint_problem *problem, uint8_t digest[32])
+{
+    const struct joint_head head = head_of(problem);
+    struct sand_hash hash;
+    sand_hash_init(&hash);
+    sand_hash_add(&hash, &head, sizeof head);
+    sand_hash_add(&hash, problem->link_Bps, problem->n_links * sizeof *problem->link_Bps);
+    for (uint32_t i = 0; i < problem->n; i++) {
+        uint8_t part[32];
+        sand_step_digest(problem->parts[i], part);
+        sand_hash_add(&hash, part, sizeof part);
+    }
+    sand_hash_end(&hash, digest);
+}
+
+static enum sand_rc pack_parts(const struct sand_joint_problem *p, void **parts,
+                               struct joint_head *head, size_t *total)
+{
+    for (uint32_t i = 0; i < p->n; i++) {
+        size_t size = 0;
+        SAND_TRY(sand_step_pack(p->parts[i], &parts[i], &size));
+        head->size[i] = size;
+        *total += size;
+    }
+    return SAND_OK;
+}
+
+enum sand_rc sand_joint_pack(const struct sand_joint_problem *problem, void **bytes, size_t *size)
+{
+    struct joint_head head = head_of(problem);
+    void *parts[SAND_JOINT_JOBS] = {0};
+    const size_t links_size = problem->n_links * sizeof *problem->link_Bps;
+    *size = sizeof head + links_size;
+    enum sand_rc rc = pack_parts(problem, parts, &head, size);
+    char *out = rc == SAND_OK ? sand_calloc(*size, 1) : NULL;
+    if (out != NULL) {
+        memcpy(out, &head, sizeof head);
+        if (links_size > 0)
+            memcpy(out + sizeof head, problem->link_Bps, links_size);
+        char *at = out + sizeof head + links_size;
+        for (uint32_t i = 0; i < problem->n; at += head.size[i], i++)
+            memcpy(at, parts[i], head.size[i]);
+    } else if (rc == SAND_OK) {
+        rc = SAND_ERR_NOMEM;
+    }
+    for (uint32_t i = 0; i < problem->n; i++)
+        sand_free(parts[i]);
+    *bytes = out;
+    return rc;
+}
+
+static enum sand_rc unpack_parts(const struct joint_head *head, const char *bytes, size_t size,
+                                 struct sand_joint_problem *p)
+{
+    for (uint32_t i = 0; i < head->n; i++) {
+        if (head->size[i] > size)
+            return SAND_ERR_INTERNAL;
+        SAND_TRY(sand_step_unpack(bytes, (size_t)head->size[i], &p->parts[i]));
+        bytes += head->size[i];
+        size -= (size_t)head->size[i];
+    }
+    return size == 0 ? SAND_OK : SAND_ERR_INTERNAL;
+}
+
+enum sand_rc sand_joint_unpack(const void *bytes, size_t size, struct sand_joint_problem **problem)
+{
+    struct joint_head head;
+    if (size < sizeof head)
+        return SAND_ERR_INTERNAL;
+    memcpy(&head, bytes, sizeof head);
+    size -= sizeof head;
+    if (head.magic != JOINT_MAGIC || head.n == 0 || head.n > SAND_JOINT_JOBS ||
+        head.n_links > size / sizeof(double))
+        return SAND_ERR_INTERNAL;
+    struct sand_joint_problem *p = sand_calloc(1, sizeof *p);
+    if (p == NULL)
+        return SAND_ERR_NOMEM;
+    const size_t links_size = (size_t)head.n_links * sizeof *p->link_Bps;
+    const char *at = (const char *)bytes + sizeof head;
+    p->n = head.n;
+    p->pipelines = head.pipelines;
+    p->n_links = (size_t)head.n_links;
+    p->link_Bps = sand_calloc(p->n_links, sizeof *p->link_Bps);
+    enum sand_rc rc = p->link_Bps == NULL ? SAND_ERR_NOMEM : SAND_OK;
+    if (rc == SAND_OK && links_size > 0)
+        memcpy(p->link_Bps, at, links_size);
+    if (rc == SAND_OK)
+        rc = unpack_parts(&head, at + links_size, size - links_size, p);
+    if (rc != SAND_OK) {
+        sand_joint_problem_free(p);
+        return rc;
+    }
+    *problem = p;
+    return SAND_OK;
+}

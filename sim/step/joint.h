@@ -1,0 +1,57 @@
+// Several jobs whose steps share links: the mean of their steps over how they happen to start.
+// SPDX-License-Identifier: GPL-2.0-or-later
+#ifndef SAND_SIM_STEP_JOINT_H
+#define SAND_SIM_STEP_JOINT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "step.h"
+
+enum { SAND_JOINT_JOBS = 64 }; // in one question, at most
+
+struct sand_joint_question {
+    const struct sand_step_question *steps; // 1..SAND_JOINT_JOBS jobs on one fabric, coupled unset
+    size_t n;
+    const uint32_t *links; // the shared links that may bind, ascending
+    size_t n_links;
+    const double *background_Bps; // of transfers, per such link; NULL: none
+    int pipelines; // play whole pipelines: the twin of playing their skeletons (skeleton.h)
+};
+
+// What a question comes to. The parts are in an order of their own (see sand_joint_place).
+struct sand_joint_problem;
+
+struct sand_joint_part {
+    double step_s;        // mean over start offsets
+    double low_s, high_s; // 5 and 95 % of the offsets' means
+};
+struct sand_joint_solution {
+    uint32_t n, n_offsets;
+    double error;      // relative: how far the last doubling of the offsets moved a mean, at most
+    uint64_t n_events; // of all played
+    struct sand_joint_part parts[SAND_JOINT_JOBS];
+};
+
+// Settles each job's step alone (solver as in sand_step_ask) with the shared links kept. Equal jobs
+// on equal shares of the same links give equal problems, whatever the order of the question.
+enum sand_rc sand_joint_prepare(const struct sand_joint_question *question,
+                                sand_step_solver *solver, void *self,
+                                struct sand_joint_problem **problem, struct sand_diag *diag);
+void sand_joint_problem_free(struct sand_joint_problem *problem);
+
+// Where the question's i-th job is among the parts.
+uint32_t sand_joint_place(const struct sand_joint_problem *problem, size_t i);
+
+// As for a step problem (step.h).
+void sand_joint_digest(const struct sand_joint_problem *problem, uint8_t digest[32]);
+enum sand_rc sand_joint_pack(const struct sand_joint_problem *problem, void **bytes, size_t *size);
+enum sand_rc sand_joint_unpack(const void *bytes, size_t size, struct sand_joint_problem **problem);
+
+// Runs it on SimGrid, at most once per process: 8 start offsets of each job against the others
+// (spread with low discrepancy), 8 steps or more of every job from each; then twice as many offsets
+// until no mean moves by more than 0.5 %, or there are 64. All jobs run until all have their steps.
+enum sand_rc sand_joint_solve(const struct sand_joint_problem *problem,
+                              struct sand_joint_solution *solution, struct sand_diag *diag);
+
+#endif

@@ -1,0 +1,17 @@
+// The simulation behind a joint question. Internal to sim/step.
+// SPDX-License-Identifier: GPL-2.0-or-later
+#ifndef SAND_SIM_STEP_JOINTPROBLEM_H
+#define SAND_SIM_STEP_JOINTPROBLEM_H
+
+#include "joint.h"
+#include "stepproblem.h"
+
+struct sand_joint_problem {
+    uint32_t n, pipelines;
+    struct sand_step_problem *parts[SAND_JOINT_JOBS]; // owned, by digest
+    uint32_t place[SAND_JOINT_JOBS];                  // of the question's jobs; not packed
+    double *link_Bps;                                 // of the coupled links, background taken off
+    size_t n_links;
+};
+
+#endif

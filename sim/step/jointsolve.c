@@ -1,0 +1,359 @@
+// Phase averages: every job's step over and over, from many start offsets, on common links.
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ids.h"
+#include "jointproblem.h"
+#include "mem.h"
+#include "run.h"
+#include "skeleton.h"
+
+enum { FIRST_OFFSETS = 8, MOST_OFFSETS = 64, STEPS = 8, ALONE_STEPS = 3 };
+static const double enough_error = 0.005;
+// Share of a step by which sends are lengthened to see how the step answers.
+static const double probe_share = 1e-4;
+
+struct measured {
+    int64_t from, last; // of the steps counted
+    uint32_t n;
+    int open;
+};
+
+struct joint {
+    const struct sand_joint_problem *problem;
+    struct run_engine engine;
+    struct step_run *full, *bones; // whole pipelines; skeletons
+    struct step_run **all;         // of both, as the engine numbers them
+    struct step_skeleton *skeletons;
+    double *link_Bps;     // of the engine: the coupled links, then each part's own
+    uint32_t **own_links; // per part: the engine's link for each of the problem's
+    uint32_t n_links;
+    double *period_s;
+    double *means; // [offset * n + part]
+    struct measured *measured;
+    int64_t all_begun;
+    uint32_t wanted_steps;
+};
+
+// ---- engine and runs
+// --------------------------------------------------------------------------------
+
+static enum sand_rc number_links(struct joint *j)
+{
+    const struct sand_joint_problem *p = j->problem;
+    j->n_links = (uint32_t)p->n_links;
+    for (uint32_t i = 0; i < p->n; i++)
+        j->n_links += (uint32_t)p->parts[i]->n_links;
+    j->link_Bps = sand_calloc(j->n_links, sizeof *j->link_Bps);
+    j->own_links = sand_calloc(p->n, sizeof *j->own_links);
+    if (j->link_Bps == NULL || j->own_links == NULL)
+        return SAND_ERR_NOMEM;
+    for (uint32_t l = 0; l < p->n_links; l++)
+        j->link_Bps[l] = p->link_Bps[l];
+    uint32_t next = (uint32_t)p->n_links;
+    for (uint32_t i = 0; i < p->n; i++) {
+        const struct sand_step_problem *part = p->parts[i];
+        j->own_links[i] = sand_calloc(part->n_links, sizeof **j->own_links);
+        if (j->own_links[i] == NULL)
+            return SAND_ERR_NOMEM;
+        for (size_t l = 0; l < part->n_links; l++, next++) {
+            j->link_Bps[next] = part->link_Bps[l];
+            j->own_links[i][l] = part->link_coupled[l] == SAND_NONE ? next : part->link_coupled[l];
+        }
+    }
+    return SAND_OK;
+}
+
+static enum sand_rc open_runs(struct joint *j)
+{
+    const struct sand_joint_problem *p = j->problem;
+    uint32_t max_flows = 0;
+    for (uint32_t i = 0; i < p->n; i++)
+        max_flows += (uint32_t)p->parts[i]->n_flows;
+    SAND_TRY(run_engine_open(&j->engine, max_flows));
+    j->full = sand_calloc(p->n, sizeof *j->full);
+    j->bones = sand_calloc(p->n, sizeof *j->bones);
+    j->all = sand_calloc(2 * (size_t)p->n, sizeof *j->all);
+    j->skeletons = sand_calloc(p->n, sizeof *j->skeletons);
+    j->period_s = sand_calloc(p->n, sizeof *j->period_s);
+    j->means = sand_calloc((size_t)MOST_OFFSETS * p->n, sizeof *j->means);
+    j->measured = sand_calloc(p->n, sizeof *j->measured);
+    if (!j->full || !j->bones || !j->all || !j->skeletons || !j->period_s || !j->means ||
+        !j->measured)
+        return SAND_ERR_NOMEM;
+    for (uint32_t i = 0; i < p->n; i++) {
+        SAND_TRY(step_run_open(&j->full[i], &j->engine, p->parts[i], j->own_links[i]));
+        SAND_TRY(step_run_open(&j->bones[i], &j->engine, p->parts[i], j->own_links[i]));
+        j->full[i].index = i;
+        j->bones[i].index = p->n + i;
+        j->all[i] = &j->full[i];
+        j->all[p->n + i] = &j->bones[i];
+    }
+    j->engine.runs = j->all;
+    j->engine.n_runs = 2 * p->n;
+    return SAND_OK;
+}
+
+static void joint_close(struct joint *j)
+{
+    for (uint32_t i = 0; i < j->problem->n; i++) {
+        if (j->full)
+            step_run_close(&j->full[i]);
+        if (j->bones)
+            step_run_close(&j->bones[i]);
+        if (j->skeletons)
+            step_skeleton_free(&j->skeletons[i]);
+        if (j->own_links)
+            sand_free(j->own_links[i]);
+    }
+    sand_free(j->full);
+    sand_free(j->bones);
+    sand_free(j->all);
+    sand_free(j->skeletons);
+    sand_free(j->period_s);
+    sand_free(j->means);
+    sand_free(j->measured);
+    sand_free(j->link_Bps);
+    sand_free(j->own_links);
+    run_engine_close(&j->engine);
+}
+
+// ---- each job alone
+// ---------------------------------------------------------------------------------
+
+static enum sand_rc stop(void *self, struct step_run *run)
+{
+    (void)self;
+    run->engine->stopped = 1;
+    return SAND_OK;
+}
+
+// One step of the pipeline, nobody else running. *step_s: how long it takes.
+static enum sand_rc play_once(struct joint *j, struct step_run *run, double *step_s)
+{
+    j->engine.step_end = stop;
+    SAND_TRY(step_run_begin(run));
+    SAND_TRY(run_engine_go(&j->engine));
+    *step_s = run_seconds(j->engine.now - run->step_begun);
+    return SAND_OK;
+}
+
+static enum sand_rc record(struct joint *j, uint32_t i)
+{
+    struct step_recorder recorder = {0};
+    struct step_run *run = &j->full[i];
+    enum sand_rc rc = step_recorder_open(&recorder, run);
+    run->recorder = &recorder;
+    if (rc == SAND_OK)
+        rc = play_once(j, run, &j->period_s[i]);
+    run->recorder = NULL;
+    if (rc == SAND_OK)
+        rc = step_skeleton_make(&recorder, &j->skeletons[i]);
+    step_recorder_close(&recorder);
+    return rc;
+}
+
+// How the step answers to sends that take a little longer.
+static enum sand_rc probe(struct joint *j, uint32_t i)
+{
+    struct step_skeleton *skeleton = &j->skeletons[i];
+    if (!(skeleton->n_sends > 0))
+        return SAND_OK;
+    double longer_s = 0;
+    const double more_s = fmax(probe_share * j->period_s[i], 10 * STEP_CLOCK_GRAIN_S);
+    j->full[i].more_latency_s = more_s;
+    SAND_TRY(play_once(j, &j->full[i], &longer_s));
+    j->full[i].more_latency_s = 0;
+    skeleton->response = fmax(0, (longer_s - j->period_s[i]) / more_s);
+    return SAND_OK;
+}
+
+// The skeleton alone: what it leaves out, and what its sends take, is the difference that counts.
+static enum sand_rc play_bones_alone(struct joint *j, uint32_t i)
+{
+    struct step_skeleton *skeleton = &j->skeletons[i];
+    j->bones[i].skeleton = skeleton;
+    skeleton->alone_sends_s = INFINITY; // no delay yet
+    double sends_s = 0;
+    for (int k = 0; k < ALONE_STEPS; k++) {
+        SAND_TRY(play_once(j, &j->bones[i], &skeleton->alone_s));
+        sends_s = skeleton->sends_s;
+    }
+    skeleton->alone_sends_s = sends_s;
+    SAND_TRY(run_engine_clear(&j->engine));
+    step_run_reset(&j->bones[i]);
+    return SAND_OK;
+}
+
+// ---- all together
+// -----------------------------------------------------------------------------------
+
+static struct step_run *run_of(struct joint *j, uint32_t i)
+{
+    return j->problem->pipelines ? &j->full[i] : &j->bones[i];
+}
+
+static int have_all_steps(const struct joint *j)
+{
+    for (uint32_t i = 0; i < j->problem->n; i++)
+        if (j->measured[i].n < j->wanted_steps)
+            return 0;
+    return 1;
+}
+
+// A step of anybody is over: it counts from the first that began when all were running.
+static enum sand_rc count_step(void *self, struct step_run *run)
+{
+    struct joint *j = self;
+    struct measured *m = &j->measured[run->index % j->problem->n];
+    if (m->open) {
+        m->last = run->engine->now;
+        m->n++;
+    } else if (run->engine->now >= j->all_begun) {
+        m->open = 1;
+        m->from = run->engine->now;
+    }
+    if (!have_all_steps(j))
+        return step_run_begin(run);
+    run->engine->stopped = 1;
+    return SAND_OK;
+}
+
+// Where job i starts in its period at the k-th offset: the additive recurrence of the generalised
+// golden ratio (x^(d+1) = x + 1), of low discrepancy in d dimensions for every number of points.
+static double start_share(uint32_t n, uint32_t i, uint32_t k)
+{
+    double x = 2;
+    for (int step = 0; step < 64; step++)
+        x = pow(1 + x, 1.0 / (n + 1));
+    const double at = (k + 0.5) * pow(1 / x, i + 1);
+    return at - floor(at);
+}
+
+// All jobs from the k-th offsets until all have their steps. The means of their steps are kept.
+static enum sand_rc play_offset(struct joint *j, uint32_t k)
+{
+    const uint32_t n = j->problem->n;
+    j->engine.step_end = count_step;
+    j->engine.self = j;
+    j->all_begun = j->engine.now;
+    memset(j->measured, 0, n * sizeof *j->measured);
+    for (uint32_t i = 0; i < n; i++) {
+        struct step_run *run = run_of(j, i);
+        const double wait_s = n > 1 ? start_share(n, i, k) * j->period_s[i] : 0;
+        const int64_t begins = j->engine.now + run_ticks(wait_s);
+        step_run_reset(run);
+        SAND_TRY(run_timer(run, wait_s, TIMER_STEP_BEGIN, 0));
+        j->all_begun = begins > j->all_begun ? begins : j->all_begun;
+    }
+    SAND_TRY(run_engine_go(&j->engine));
+    for (uint32_t i = 0; i < n; i++) {
+        const struct measured *m = &j->measured[i];
+        double step_s = run_seconds(m->last - m->from) / m->n;
+        if (!j->problem->pipelines)
+            step_s += j->skeletons[i].step_s - j->skeletons[i].alone_s;
+        j->means[(size_t)k * n + i] = step_s;
+    }
+    return run_engine_clear(&j->engine);
+}
+
+static double mean_s(const struct joint *j, uint32_t i, uint32_t n_offsets)
+{
+    double sum = 0;
+    for (uint32_t k = 0; k < n_offsets; k++)
+        sum += j->means[(size_t)k * j->problem->n + i];
+    return sum / n_offsets;
+}
+
+// How far the second half of the offsets moved the mean of any job.
+static double moved(const struct joint *j, uint32_t n_offsets)
+{
+    double most = 0;
+    for (uint32_t i = 0; i < j->problem->n; i++) {
+        const double now_s = mean_s(j, i, n_offsets);
+        most = fmax(most, fabs(now_s - mean_s(j, i, n_offsets / 2)) / now_s);
+    }
+    return most;
+}
+
+static enum sand_rc play_offsets(struct joint *j, struct sand_joint_solution *solution)
+{
+    uint32_t next = 0, n = j->problem->n > 1 ? FIRST_OFFSETS : 1;
+    j->wanted_steps = STEPS;
+    for (;;) {
+        for (; next < n; next++)
+            SAND_TRY(play_offset(j, next));
+        solution->n_offsets = n;
+        solution->error = n > 1 ? moved(j, n) : 0;
+        if (solution->error <= enough_error || n == MOST_OFFSETS)
+            return SAND_OK;
+        n *= 2;
+    }
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+// Mean, and the 5th and 95th percentiles over the offsets (nearest rank).
+static void fill_part(struct joint *j, uint32_t i, uint32_t n_offsets, struct sand_joint_part *part)
+{
+    double sorted[MOST_OFFSETS];
+    part->step_s = mean_s(j, i, n_offsets);
+    for (uint32_t k = 0; k < n_offsets; k++)
+        sorted[k] = j->means[(size_t)k * j->problem->n + i];
+    qsort(sorted, n_offsets, sizeof *sorted, compare_doubles);
+    const uint32_t cut = (uint32_t)(0.05 * n_offsets);
+    part->low_s = sorted[cut];
+    part->high_s = sorted[n_offsets - 1 - cut];
+}
+
+struct pumped {
+    struct joint *joint;
+    struct sand_joint_solution *solution;
+};
+
+static enum sand_rc pump(struct sand_bridge *bridge, void *argument)
+{
+    const struct pumped *pumped = argument;
+    struct joint *j = pumped->joint;
+    j->engine.bridge = bridge;
+    for (uint32_t i = 0; i < j->problem->n; i++) {
+        SAND_TRY(record(j, i));
+        if (j->problem->pipelines)
+            continue;
+        SAND_TRY(probe(j, i));
+        SAND_TRY(play_bones_alone(j, i));
+    }
+    SAND_TRY(play_offsets(j, pumped->solution));
+    pumped->solution->n = j->problem->n;
+    pumped->solution->n_events = j->engine.n_events;
+    for (uint32_t i = 0; i < j->problem->n; i++)
+        fill_part(j, i, pumped->solution->n_offsets, &pumped->solution->parts[i]);
+    return SAND_OK;
+}
+
+enum sand_rc sand_joint_solve(const struct sand_joint_problem *problem,
+                              struct sand_joint_solution *solution, struct sand_diag *diag)
+{
+    struct joint j = {.problem = problem};
+    memset(solution, 0, sizeof *solution);
+    enum sand_rc rc = number_links(&j);
+    if (rc == SAND_OK)
+        rc = open_runs(&j);
+    if (rc == SAND_OK) {
+        const struct sand_bridge_platform platform = {
+            .link_Bps = j.link_Bps, .n_links = j.n_links, .max_flows = j.engine.max_flows};
+        struct pumped pumped = {&j, solution};
+        j.engine.diag = diag;
+        rc = sand_bridge_run(&platform, pump, &pumped, diag);
+    } else {
+        sand_fail(diag, rc, "steps of %u jobs: %s", problem->n, sand_rc_text(rc));
+    }
+    joint_close(&j);
+    return rc;
+}

@@ -1,0 +1,166 @@
+// Jobs on common links: skeletons against whole pipelines, closed forms, canonical order.
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <criterion/criterion.h>
+#include <math.h>
+
+#include "mem.h"
+#include "stepfixture.h"
+
+// Two equal jobs on every other node, so that all leaf uplinks are shared.
+struct pair {
+    struct step_fixture f;
+    uint32_t nodes[2][64];
+    struct sand_step_question steps[2];
+    uint32_t *links;
+    size_t n_links;
+};
+
+static void pair_init(struct pair *p, const struct step_case *what)
+{
+    fixture_init(&p->f, what);
+    for (uint32_t k = 0; k < 2; k++) {
+        for (uint32_t i = 0; i < what->n_nodes; i++)
+            p->nodes[k][i] = 2 * i + k;
+        p->steps[k] = p->f.question;
+        p->steps[k].nodes = p->nodes[k];
+    }
+    p->n_links = fixture_common(&p->steps[0], &p->steps[1], &p->links);
+    cr_assert_gt(p->n_links, 0);
+}
+
+static void pair_free(struct pair *p)
+{
+    sand_free(p->links);
+    fixture_free(&p->f);
+}
+
+static struct sand_joint_solution solve_pair(const struct pair *p, size_t n, int pipelines)
+{
+    const struct sand_joint_question question = {.steps = p->steps,
+                                                 .n = n,
+                                                 .links = p->links,
+                                                 .n_links = p->n_links,
+                                                 .pipelines = pipelines};
+    return fixture_joint(&question, NULL);
+}
+
+// At most 8 nodes: the cluster of the fixture has 8 more than the job.
+static const struct step_case shapes[] = {
+    {.n_nodes = 8, .tp = 8, .dp = 8, .nodes_per_leaf = 4, .leaf_oversubscription = 4},
+    {.n_nodes = 8, .tp = 8, .pp = 2, .dp = 4, .nodes_per_leaf = 2, .leaf_oversubscription = 4},
+    {.n_nodes = 8, .tp = 8, .pp = 4, .dp = 2, .nodes_per_leaf = 4, .leaf_oversubscription = 8},
+    {.n_nodes = 8,
+     .tp = 8,
+     .pp = 2,
+     .dp = 4,
+     .virtual_stages = 2,
+     .nodes_per_leaf = 2,
+     .leaf_oversubscription = 4},
+    {.n_nodes = 4,
+     .tp = 8,
+     .dp = 4,
+     .nodes_per_leaf = 2,
+     .leaf_oversubscription = 4,
+     .no_overlap = 1},
+    {.n_nodes = 4,
+     .tp = 1,
+     .dp = 32,
+     .nodes_per_leaf = 2,
+     .leaf_oversubscription = 4,
+     .sharding = SAND_SHARD_PARAMETERS,
+     .dp_exposed = 0.2},
+    {.n_nodes = 4, .tp = 4, .dp = 4, .cp = 2, .nodes_per_leaf = 2, .leaf_oversubscription = 8},
+};
+
+Test(joint, alone_is_the_step_itself)
+{
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        struct pair p;
+        pair_init(&p, &shapes[i]);
+        const double alone_s = fixture_solve(&p.steps[0]).step_s;
+        for (int pipelines = 0; pipelines < 2; pipelines++) {
+            const struct sand_joint_solution s = solve_pair(&p, 1, pipelines);
+            cr_expect_float_eq(s.parts[0].step_s, alone_s, 1e-9 * alone_s, "%zu: %.17g, %.17g", i,
+                               s.parts[0].step_s, alone_s);
+        }
+        pair_free(&p);
+    }
+}
+
+Test(joint, skeletons_are_within_a_percent_of_pipelines, .timeout = 300)
+{
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        struct pair p;
+        pair_init(&p, &shapes[i]);
+        const struct sand_joint_solution bones = solve_pair(&p, 2, 0), full = solve_pair(&p, 2, 1);
+        for (int k = 0; k < 2; k++)
+            cr_expect_float_eq(bones.parts[k].step_s, full.parts[k].step_s,
+                               0.01 * full.parts[k].step_s, "shape %zu: %g, %g", i,
+                               bones.parts[k].step_s, full.parts[k].step_s);
+        pair_free(&p);
+    }
+}
+
+// Two equal jobs that compute and then send for a share s of their period over a link that each can
+// fill: from evenly spread offsets each loses half of the time both send. By the ergodic mean that
+// is s^2 of the period (each other's traffic meets a share s of the time, and costs as much again
+// as it takes): the steps grow to 1 + s^2.
+Test(joint, two_jobs_lose_the_square_of_their_share, .timeout = 60)
+{
+    struct pair p;
+    pair_init(&p, &shapes[4]); // nothing overlaps: all traffic is exposed
+    struct sand_link_load *loads;
+    size_t n = 0;
+    const double alone_s = fixture_loads(p.steps[0], &loads, &n).step_s;
+    double share = 0;
+    for (size_t i = 0; i < n; i++)
+        share = fmax(share, loads[i].mean_Bps / loads[i].capacity_Bps);
+    const struct sand_joint_solution s = solve_pair(&p, 2, 0);
+    cr_expect_gt(share, 0.1);
+    cr_expect_float_eq(s.parts[0].step_s / alone_s, 1 + share * share, 0.02, "%g against %g",
+                       s.parts[0].step_s / alone_s, 1 + share * share);
+    sand_free(loads);
+    pair_free(&p);
+}
+
+// The same jobs in another order, or each on the other's nodes (which changes nothing but names):
+// the same numbers, part by part.
+Test(joint, order_and_names_change_nothing, .timeout = 60)
+{
+    struct pair p;
+    pair_init(&p, &shapes[1]);
+    p.f.job.split.global_batch = 8;
+    struct sand_job_spec other = p.f.job;
+    other.split.global_batch *= 2;
+    p.steps[1].job = &other;
+    uint32_t places[2];
+    struct sand_joint_question question = {
+        .steps = p.steps, .n = 2, .links = p.links, .n_links = p.n_links};
+    const struct sand_joint_solution s = fixture_joint(&question, places);
+    const double first_s = s.parts[places[0]].step_s, second_s = s.parts[places[1]].step_s;
+    cr_expect_gt(second_s, first_s);
+    const struct sand_step_question swapped[2] = {p.steps[1], p.steps[0]};
+    question.steps = swapped;
+    const struct sand_joint_solution again = fixture_joint(&question, places);
+    cr_expect_eq(again.parts[places[1]].step_s, first_s);
+    cr_expect_eq(again.parts[places[0]].step_s, second_s);
+    struct sand_step_question renamed[2] = {p.steps[0], p.steps[1]};
+    renamed[0].nodes = p.nodes[1];
+    renamed[1].nodes = p.nodes[0];
+    question.steps = renamed;
+    const struct sand_joint_solution other_names = fixture_joint(&question, places);
+    cr_expect_eq(other_names.parts[places[0]].step_s, first_s);
+    cr_expect_eq(other_names.parts[places[1]].step_s, second_s);
+    pair_free(&p);
+}
+
+// A problem packed and unpacked is the same; cut or bent bytes are refused, never read beyond.
+Test(joint, bytes_are_checked)
+{
+    struct pair p;
+    pair_init(&p, &shapes[0]);
+    const struct sand_joint_question question = {
+        .steps = p.steps, .n = 2, .links = p.links, .n_links = p.n_links};
+    fixture_joint_bytes(&question);
+    pair_free(&p);
+}
