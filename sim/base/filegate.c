@@ -4,6 +4,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -245,6 +248,54 @@ enum sand_rc sand_file_commit(const char *part, const char *path, struct sand_di
     unlink(part);
     return rc;
 }
+
+// ---- scratch
+// --------------------------------------------------------------------------------------
+
+static enum sand_rc fail_scratch(const char *what, struct sand_diag *diag)
+{
+    return fail_errno(diag, "a temporary file", what);
+}
+
+enum sand_rc sand_scratch_open(const char *dir, int *fd, struct sand_diag *diag)
+{
+    char path[PATH_MAX];
+    const char *usual = getenv("TMPDIR");
+    if (!dir)
+        dir = usual && usual[0] ? usual : "/tmp";
+    if (snprintf(path, sizeof path, "%s/.sandtable-XXXXXX", dir) >= (int)sizeof path)
+        return sand_fail(diag, SAND_ERR_IO, "%s: the name is too long for a temporary file", dir);
+    const int opened = gate_closes() ? -1 : mkostemp(path, O_CLOEXEC);
+    if (opened < 0)
+        return fail_errno(diag, dir, "make a temporary file in it");
+    unlink(path);
+    *fd = opened;
+    return SAND_OK;
+}
+
+enum sand_rc sand_scratch_append(int fd, const void *data, size_t size, struct sand_diag *diag)
+{
+    return write_fully(fd, data, size) == 0 ? SAND_OK : fail_scratch("write", diag);
+}
+
+enum sand_rc sand_scratch_read(int fd, uint64_t offset, void *data, size_t size,
+                               struct sand_diag *diag)
+{
+    size_t done = 0;
+    while (done < size) {
+        const ssize_t n =
+            pread(fd, (char *)data + done, size - done, (off_t)(offset + (uint64_t)done));
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return fail_scratch("read", diag);
+        done += (size_t)n;
+    }
+    return SAND_OK;
+}
+
+// ---- directories
+// --------------------------------------------------------------------------------------
 
 static int is_directory(const char *path)
 {

@@ -26,6 +26,14 @@ enum sand_rc sand_file_commit(const char *part, const char *path, struct sand_di
 enum sand_rc sand_file_append(const char *path, const void *data, size_t size,
                               struct sand_diag *diag);
 
+// A file without a name in `dir` (NULL: $TMPDIR, else /tmp), for what memory should not hold: gone
+// once *fd is closed.
+enum sand_rc sand_scratch_open(const char *dir, int *fd, struct sand_diag *diag);
+enum sand_rc sand_scratch_append(int fd, const void *data, size_t size, struct sand_diag *diag);
+// Reads exactly `size` bytes that were appended.
+enum sand_rc sand_scratch_read(int fd, uint64_t offset, void *data, size_t size,
+                               struct sand_diag *diag);
+
 // Makes the directory and its parents. Existing is fine.
 enum sand_rc sand_dir_make(const char *path, struct sand_diag *diag);
 

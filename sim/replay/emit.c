@@ -139,8 +139,7 @@ static enum sand_rc emit_incident(struct sand_world *w, uint32_t number)
                                      .catch_up_s = part_s(i, SAND_PART_CATCH_UP),
                                      .repair_s = sand_s_from_ns(i->repair_ns),
                                      .replacement = i->replacement,
-                                     .lost_gpu_s =
-                                         sand_s_from_ns(lost_ns) * (double)w->jobs[i->job].gpus};
+                                     .lost_gpu_s = sand_s_from_ns(lost_ns) * (double)i->gpus};
     sand_cell_set(&row.fault_class, class->id);
     sand_cell_set(&row.cause, class->cause);
     return sand_emit_row(w, SAND_TABLE_incidents, &row);

@@ -1,15 +1,18 @@
 // Wait, completion time and slowdown by class, user and size of job, each kind of end apart.
 // wait = first start - submit; completion = end - submit; bounded slowdown = max(1, completion /
 // max(completion - wait, 10 s)) (Feitelson and Rudolph, "Metrics and Benchmarking for Parallel Job
-// Scheduling", JSSPP 1998). Percentiles are by nearest rank.
+// Scheduling", JSSPP 1998). Percentiles are by nearest rank. The values of all jobs go through a
+// sorter, group by group and rising, so that they are exact and no job need be remembered.
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "world.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "mem.h"
+#include "sorter.h"
 #include "units.h"
 
 static const double slowdown_bound_s = 10;
@@ -17,17 +20,70 @@ static const double slowdown_bound_s = 10;
 enum by { BY_ALL, BY_CLASS, BY_USER, BY_SIZE, BY_COUNT };
 static const char *const by_names[BY_COUNT] = {"all", "class", "user", "size"};
 
-struct item {
-    const char *name, *state;
-    const struct sand_world_job *job;
+enum figure { FIGURE_WAIT, FIGURE_COMPLETION, FIGURE_SLOWDOWN, FIGURES };
+
+struct measure {
+    uint64_t n; // values
+    double sum, p50, p95, max;
 };
 
-struct groups {
-    struct sand_world *w;
-    struct item *items;
-    double *values; // scratch
-    size_t n;
+// Jobs of one name and one kind of end.
+struct group {
+    enum by by;
+    const char *name, *ending;
+    uint64_t jobs;
+    sand_gpu_ns held_gpu_ns;
+    struct measure measures[FIGURES];
 };
+
+struct sand_groups {
+    struct sand_names keys[BY_COUNT]; // "ending/name"
+    uint32_t *numbers[BY_COUNT];      // of groups, by number of the key
+    size_t capacities[BY_COUNT];
+    struct group *groups;
+    size_t n, capacity;
+    struct sand_sorter *sorter;
+};
+
+// A value on its way through the sorter.
+struct value {
+    uint32_t group, figure;
+    double value;
+};
+
+static int compare_values(const void *a, const void *b)
+{
+    const struct value *x = a, *y = b;
+    if (x->group != y->group)
+        return x->group > y->group ? 1 : -1;
+    if (x->figure != y->figure)
+        return x->figure > y->figure ? 1 : -1;
+    return (x->value > y->value) - (x->value < y->value);
+}
+
+enum sand_rc sand_groups_open(struct sand_world *w)
+{
+    w->groups = sand_calloc(1, sizeof *w->groups);
+    if (!w->groups)
+        return SAND_ERR_NOMEM;
+    return sand_sorter_open(sizeof(struct value), compare_values, w->options->scratch,
+                            &w->groups->sorter);
+}
+
+void sand_groups_close(struct sand_world *w)
+{
+    struct sand_groups *g = w->groups;
+    if (!g)
+        return;
+    for (int by = 0; by < BY_COUNT; by++) {
+        sand_names_clear(&g->keys[by]);
+        sand_free(g->numbers[by]);
+    }
+    sand_free(g->groups);
+    sand_sorter_close(g->sorter);
+    sand_free(g);
+    w->groups = NULL;
+}
 
 // ---- names --------------------------------------------------------------------------------------
 
@@ -58,21 +114,38 @@ static const char *name_of(const struct sand_world_job *j, enum by by)
     }
 }
 
-static int compare_items(const void *a, const void *b)
+// ---- counting -----------------------------------------------------------------------------------
+
+static enum sand_rc add_group(struct sand_groups *g, enum by by, uint32_t key, const char *name,
+                              const char *ending)
 {
-    const struct item *left = a, *right = b;
-    int order = strcmp(left->name, right->name);
-    if (order == 0)
-        order = strcmp(left->state, right->state);
-    if (order == 0)
-        order = (left->job->index > right->job->index) - (left->job->index < right->job->index);
-    return order;
+    void *groups = g->groups, *numbers = g->numbers[by];
+    SAND_TRY(sand_grow(&groups, &g->capacity, g->n + 1, sizeof *g->groups));
+    g->groups = groups;
+    SAND_TRY(sand_grow(&numbers, &g->capacities[by], (size_t)key + 1, sizeof *g->numbers[by]));
+    g->numbers[by] = numbers;
+    g->numbers[by][key] = (uint32_t)g->n;
+    g->groups[g->n++] = (struct group){.by = by, .name = name, .ending = ending};
+    return SAND_OK;
 }
 
-// ---- figures ------------------------------------------------------------------------------------
+// `ending` is one of few words without a slash, so a key is of one ending and one name only.
+static enum sand_rc find_group(struct sand_groups *g, enum by by, const char *name,
+                               const char *ending, uint32_t *number)
+{
+    char text[512];
+    uint32_t key;
+    snprintf(text, sizeof text, "%s/%s", ending, name);
+    const size_t known = g->keys[by].n;
+    SAND_TRY(sand_names_add(&g->keys[by], text, &key));
+    if (key == known)
+        SAND_TRY(
+            add_group(g, by, key, strchr(sand_names_text(&g->keys[by], key), '/') + 1, ending));
+    *number = g->numbers[by][key];
+    return SAND_OK;
+}
 
-enum figure { FIGURE_WAIT, FIGURE_COMPLETION, FIGURE_SLOWDOWN };
-
+// NaN for ends at which the figure does not exist.
 static double figure_of(const struct sand_world_job *j, enum figure figure)
 {
     const double wait_s = sand_s_from_ns(j->start_ns - j->spec->submit_ns);
@@ -88,101 +161,110 @@ static double figure_of(const struct sand_world_job *j, enum figure figure)
     return fmax(1.0, completion_s / fmax(completion_s - wait_s, slowdown_bound_s));
 }
 
-static int compare_values(const void *a, const void *b)
+static enum sand_rc count_in(struct sand_world *w, const struct sand_world_job *j, uint32_t number)
 {
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double rank_of(const double *sorted, size_t n, double share)
-{
-    const size_t rank = (size_t)ceil(share * (double)n);
-    return sorted[rank > 0 ? rank - 1 : 0];
-}
-
-// All NaN for ends at which the figure does not exist.
-static void measure(const struct groups *g, const struct item *items, size_t n, enum figure figure,
-                    double out[4])
-{
-    double sum = 0;
-    out[0] = out[1] = out[2] = out[3] = NAN;
-    for (size_t i = 0; i < n; i++) {
-        g->values[i] = figure_of(items[i].job, figure);
-        if (isnan(g->values[i]))
-            return;
-        sum += g->values[i];
-    }
-    qsort(g->values, n, sizeof *g->values, compare_values);
-    out[0] = sum / (double)n;
-    out[1] = rank_of(g->values, n, 0.5);
-    out[2] = rank_of(g->values, n, 0.95);
-    out[3] = g->values[n - 1];
-}
-
-static enum sand_rc emit(const struct groups *g, enum by by, const struct item *items, size_t n)
-{
-    double wait[4], completion[4], slowdown[4], gpu_s = 0;
-    measure(g, items, n, FIGURE_WAIT, wait);
-    measure(g, items, n, FIGURE_COMPLETION, completion);
-    measure(g, items, n, FIGURE_SLOWDOWN, slowdown);
-    for (size_t i = 0; i < n; i++)
-        gpu_s += sand_gpu_s(items[i].job->held_gpu_ns);
-    struct sand_groups_row row = {.replication = g->w->options->replication,
-                                  .jobs = n,
-                                  .gpu_s = gpu_s,
-                                  .wait_mean_s = wait[0],
-                                  .wait_p50_s = wait[1],
-                                  .wait_p95_s = wait[2],
-                                  .wait_max_s = wait[3],
-                                  .completion_mean_s = completion[0],
-                                  .completion_p50_s = completion[1],
-                                  .completion_p95_s = completion[2],
-                                  .slowdown_mean = slowdown[0],
-                                  .slowdown_p50 = slowdown[1],
-                                  .slowdown_p95 = slowdown[2]};
-    sand_cell_set(&row.by, by_names[by]);
-    sand_cell_set(&row.name, items[0].name);
-    sand_cell_set(&row.ending, items[0].state);
-    return sand_emit_row(g->w, SAND_TABLE_groups, &row);
-}
-
-// ---- groups -------------------------------------------------------------------------------------
-
-static void gather(struct groups *g, enum by by)
-{
-    g->n = 0;
-    for (size_t i = 0; i < g->w->experiment->n_jobs; i++) {
-        const struct sand_world_job *j = &g->w->jobs[i];
-        const char *name = name_of(j, by);
-        if (name)
-            g->items[g->n++] = (struct item){name, sand_job_state_name(j), j};
-    }
-    qsort(g->items, g->n, sizeof *g->items, compare_items);
-}
-
-static enum sand_rc emit_by(struct groups *g, enum by by)
-{
-    gather(g, by);
-    for (size_t first = 0, end; first < g->n; first = end) {
-        const struct item *items = &g->items[first];
-        end = first + 1;
-        while (end < g->n && strcmp(g->items[end].name, items->name) == 0 &&
-               strcmp(g->items[end].state, items->state) == 0)
-            end++;
-        SAND_TRY(emit(g, by, items, end - first));
+    struct group *group = &w->groups->groups[number];
+    group->jobs++;
+    group->held_gpu_ns += j->held_gpu_ns;
+    for (uint32_t figure = 0; figure < FIGURES; figure++) {
+        const struct value value = {number, figure, figure_of(j, (enum figure)figure)};
+        if (isnan(value.value))
+            continue;
+        group->measures[figure].n++;
+        SAND_TRY(sand_sorter_add(w->groups->sorter, &value, w->diag));
     }
     return SAND_OK;
 }
 
+enum sand_rc sand_groups_count(struct sand_world *w, const struct sand_world_job *j)
+{
+    for (int by = 0; by < BY_COUNT; by++) {
+        const char *name = name_of(j, (enum by)by);
+        uint32_t number;
+        if (!name)
+            continue;
+        SAND_TRY(find_group(w->groups, (enum by)by, name, sand_job_state_name(j), &number));
+        SAND_TRY(count_in(w, j, number));
+    }
+    return SAND_OK;
+}
+
+// ---- figures ------------------------------------------------------------------------------------
+
+// Place of a percentile among n values, from 0.
+static uint64_t rank_of(uint64_t n, double share)
+{
+    const uint64_t rank = (uint64_t)ceil(share * (double)n);
+    return rank > 0 ? rank - 1 : 0;
+}
+
+static enum sand_rc measure(struct sand_groups *g, struct sand_diag *diag)
+{
+    const void *row;
+    uint64_t place = 0;
+    const struct measure *last = NULL;
+    for (;;) {
+        SAND_TRY(sand_sorter_next(g->sorter, &row, diag));
+        if (!row)
+            return SAND_OK;
+        const struct value *value = row;
+        struct measure *m = &g->groups[value->group].measures[value->figure];
+        place = m == last ? place + 1 : 0;
+        last = m;
+        m->sum += value->value;
+        m->max = value->value;
+        if (place == rank_of(m->n, 0.5))
+            m->p50 = value->value;
+        if (place == rank_of(m->n, 0.95))
+            m->p95 = value->value;
+    }
+}
+
+// ---- rows ---------------------------------------------------------------------------------------
+
+static int compare_groups(const void *a, const void *b)
+{
+    const struct group *left = a, *right = b;
+    if (left->by != right->by)
+        return left->by > right->by ? 1 : -1;
+    const int order = strcmp(left->name, right->name);
+    return order != 0 ? order : strcmp(left->ending, right->ending);
+}
+
+static enum sand_rc emit(struct sand_world *w, struct group *group)
+{
+    struct measure *m = group->measures;
+    double mean[FIGURES];
+    for (int figure = 0; figure < FIGURES; figure++) {
+        if (m[figure].n == 0)
+            m[figure] = (struct measure){0, NAN, NAN, NAN, NAN};
+        mean[figure] = m[figure].sum / (double)m[figure].n;
+    }
+    struct sand_groups_row row = {.replication = w->options->replication,
+                                  .jobs = group->jobs,
+                                  .gpu_s = sand_gpu_s(group->held_gpu_ns),
+                                  .wait_mean_s = mean[FIGURE_WAIT],
+                                  .wait_p50_s = m[FIGURE_WAIT].p50,
+                                  .wait_p95_s = m[FIGURE_WAIT].p95,
+                                  .wait_max_s = m[FIGURE_WAIT].max,
+                                  .completion_mean_s = mean[FIGURE_COMPLETION],
+                                  .completion_p50_s = m[FIGURE_COMPLETION].p50,
+                                  .completion_p95_s = m[FIGURE_COMPLETION].p95,
+                                  .slowdown_mean = mean[FIGURE_SLOWDOWN],
+                                  .slowdown_p50 = m[FIGURE_SLOWDOWN].p50,
+                                  .slowdown_p95 = m[FIGURE_SLOWDOWN].p95};
+    sand_cell_set(&row.by, by_names[group->by]);
+    sand_cell_set(&row.name, group->name);
+    sand_cell_set(&row.ending, group->ending);
+    return sand_emit_row(w, SAND_TABLE_groups, &row);
+}
+
 enum sand_rc sand_groups_emit(struct sand_world *w)
 {
-    struct groups g = {.w = w};
-    g.items = sand_calloc(w->experiment->n_jobs, sizeof *g.items);
-    g.values = sand_calloc(w->experiment->n_jobs, sizeof *g.values);
-    enum sand_rc rc = g.items && g.values ? SAND_OK : SAND_ERR_NOMEM;
-    for (int by = 0; rc == SAND_OK && by < BY_COUNT; by++)
-        rc = emit_by(&g, (enum by)by);
-    sand_free(g.items);
-    sand_free(g.values);
-    return rc;
+    struct sand_groups *g = w->groups;
+    SAND_TRY(measure(g, w->diag));
+    qsort(g->groups, g->n, sizeof *g->groups, compare_groups);
+    for (size_t i = 0; i < g->n; i++)
+        SAND_TRY(emit(w, &g->groups[i]));
+    return SAND_OK;
 }

@@ -69,6 +69,7 @@ enum sand_rc sand_incident_open(struct sand_world *w, struct sand_world_job *j,
     const uint32_t number = (uint32_t)w->n_incidents++;
     w->incidents[number] = (struct sand_incident){.fault = *fault,
                                                   .job = j->index,
+                                                  .gpus = j->gpus,
                                                   .parent = j->last_open,
                                                   .next_open = SAND_NONE,
                                                   .fault_ns = w->now_ns,

@@ -28,15 +28,26 @@ static const struct {
     [SAND_PHASE_ENDED] = {SAND_GPU_IDLE, SANDTABLE_JOB_ENDED, 0},
 };
 
-static void remove_job(uint32_t *jobs, size_t *n, uint32_t job)
+static void leave_queue(struct sand_world *w, const struct sand_world_job *j)
 {
     size_t i = 0;
-    while (i < *n && jobs[i] != job)
+    while (i < w->n_queue && w->queue[i] != j->index)
         i++;
-    if (i == *n)
+    if (i == w->n_queue)
         return;
-    (*n)--;
-    memmove(&jobs[i], &jobs[i + 1], (*n - i) * sizeof *jobs);
+    w->n_queue--;
+    memmove(&w->queue[i], &w->queue[i + 1], (w->n_queue - i) * sizeof *w->queue);
+}
+
+static void leave_waiters(struct sand_world *w, const struct sand_world_job *j)
+{
+    size_t i = 0;
+    while (i < w->n_waiters && w->waiters[i] != j)
+        i++;
+    if (i == w->n_waiters)
+        return;
+    w->n_waiters--;
+    memmove(&w->waiters[i], &w->waiters[i + 1], (w->n_waiters - i) * sizeof *w->waiters);
 }
 
 // ---- phases -------------------------------------------------------------------------------------
@@ -76,22 +87,26 @@ void sand_life_phase(struct sand_world *w, struct sand_world_job *j, enum sand_j
     if (j->phase > SAND_PHASE_QUEUED)
         sand_life_settle(w, j);
     if (j->phase == SAND_PHASE_WAITING && phase != SAND_PHASE_WAITING)
-        remove_job(w->waiters, &w->n_waiters, j->index);
+        leave_waiters(w, j);
     if (phase == SAND_PHASE_WAITING && j->phase != SAND_PHASE_WAITING)
-        w->waiters[w->n_waiters++] = j->index;
+        w->waiters[w->n_waiters++] = j; // room since its start
     w->n_moving -= (size_t)phases[j->phase].moving;
     w->n_moving += (size_t)phases[phase].moving;
     j->phase = phase;
-    w->job_views[j->index].state = phases[phase].state;
+    j->view.state = phases[phase].state;
     if (phase > SAND_PHASE_QUEUED)
         sand_ledger_set(w->ledger, j->group, phases[phase].gpu_class, w->now_ns);
 }
 
 // ---- arrival and start --------------------------------------------------------------------------
 
-enum sand_rc sand_life_arrive(struct sand_world *w, struct sand_world_job *j)
+enum sand_rc sand_life_arrive(struct sand_world *w)
 {
-    w->n_arrivals_ahead--;
+    struct sand_world_job *j;
+    void *queue = w->queue;
+    SAND_TRY(sand_jobs_arrive(w, &j));
+    SAND_TRY(sand_grow(&queue, &w->queue_capacity, w->n_queue + 1, sizeof *w->queue));
+    w->queue = queue;
     sand_life_phase(w, j, SAND_PHASE_QUEUED);
     w->queue[w->n_queue++] = j->index;
     return sand_glue_event(w, SANDTABLE_EVENT_JOB_ARRIVED, j->index, SANDTABLE_NONE);
@@ -99,19 +114,20 @@ enum sand_rc sand_life_arrive(struct sand_world *w, struct sand_world_job *j)
 
 enum sand_rc sand_life_start(struct sand_world *w, struct sand_world_job *j, const uint32_t *nodes)
 {
+    void *waiters = w->waiters;
+    SAND_TRY(sand_grow(&waiters, &w->waiters_capacity, w->numbers.n, sizeof *w->waiters));
+    w->waiters = waiters;
     j->nodes = sand_calloc(j->spec->n_nodes, sizeof *j->nodes);
     if (!j->nodes)
         return SAND_ERR_NOMEM;
     SAND_TRY(sand_ledger_group(w->ledger, SAND_GPU_IDLE, &j->group));
-    remove_job(w->queue, &w->n_queue, j->index);
-    w->active[w->n_active++] = j->index;
-    j->live = (uint32_t)w->n_live;
-    w->live[w->n_live++] = j->index;
+    SAND_TRY(sand_save_take_links(w, j));
+    leave_queue(w, j);
+    sand_jobs_activate(w, j);
     j->start_ns = j->since_ns = w->now_ns;
-    struct sandtable_job *view = &w->job_views[j->index];
-    view->start_ns = w->now_ns;
-    if (view->walltime_ns >= 0)
-        view->end_ns = sand_world_later(w->now_ns, view->walltime_ns);
+    j->view.start_ns = w->now_ns;
+    if (j->view.walltime_ns >= 0)
+        j->view.end_ns = sand_world_later(w->now_ns, j->view.walltime_ns);
     memcpy(j->nodes, nodes, j->spec->n_nodes * sizeof *nodes);
     for (uint32_t rank = 0; rank < j->spec->n_nodes; rank++)
         SAND_TRY(sand_pool_take(w, j, nodes[rank]));
@@ -168,7 +184,7 @@ enum sand_rc sand_life_plan(struct sand_world *w, struct sand_world_job *j)
         steps = j->highest + 1;
     return sand_world_put(w, sand_progress_date(&j->progress, steps),
                           steps == j->total ? SAND_RANK_JOB_END : SAND_RANK_TIMER, SAND_EVENT_JOB,
-                          j->index, &j->token);
+                          j->slot, &j->token);
 }
 
 int64_t sand_life_pause(struct sand_world *w, struct sand_world_job *j)
@@ -237,13 +253,13 @@ static enum sand_rc end_job(struct sand_world *w, struct sand_world_job *j)
     SAND_TRY(sand_life_close_attempt(w, j));
     sand_life_phase(w, j, SAND_PHASE_ENDED);
     j->end_ns = w->now_ns;
-    w->live[j->live] = w->live[--w->n_live];
-    w->jobs[w->live[j->live]].live = j->live;
     for (uint32_t rank = 0; rank < j->spec->n_nodes; rank++)
         sand_pool_release(w, j, j->nodes[rank]);
     sand_free(j->nodes);
     j->nodes = NULL;
     sand_ledger_drop(w->ledger, j->group);
+    sand_save_give_links(w, j);
+    SAND_TRY(sand_jobs_end(w, j));
     return sand_glue_event(w, SANDTABLE_EVENT_JOB_ENDED, j->index, SANDTABLE_NONE);
 }
 

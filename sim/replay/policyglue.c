@@ -141,6 +141,7 @@ enum sand_rc sand_glue_deliver(struct sand_world *w)
 enum sand_rc sand_glue_decide(struct sand_world *w)
 {
     SAND_TRY(sand_glue_deliver(w));
+    SAND_TRY(sand_jobs_forget(w)); // the ends have been told
     w->deciding = 1;
     w->started_any = 0;
     const int returned = w->schedule.policy.table.schedule->decide(w->schedule.self);

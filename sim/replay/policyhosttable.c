@@ -61,7 +61,7 @@ static size_t host_nodes(const struct sandtable_host *host, const struct sandtab
 }
 
 // A request that has run out ends in the next nanosecond, for all anyone knows.
-static void move_overdue(struct sand_world *w, struct sandtable_job *view)
+static void move_overdue(const struct sand_world *w, struct sandtable_job *view)
 {
     const int running =
         view->state == SANDTABLE_JOB_RUNNING || view->state == SANDTABLE_JOB_RECOVERING;
@@ -72,19 +72,27 @@ static void move_overdue(struct sand_world *w, struct sandtable_job *view)
 static size_t host_jobs(const struct sandtable_host *host, const struct sandtable_job **out)
 {
     struct sand_world *w = glue_of(host)->world;
-    for (size_t i = 0; i < w->n_live; i++)
-        move_overdue(w, &w->job_views[w->live[i]]);
+    size_t n = 0;
+    for (size_t i = 0; i < w->n_queue; i++)
+        w->job_views[n++] = sand_jobs_find(w, w->queue[i])->view;
+    for (struct sand_world_job *j = w->first_active; j; j = j->active_after) {
+        if (j->phase == SAND_PHASE_ENDED)
+            continue;
+        move_overdue(w, &j->view);
+        w->job_views[n++] = j->view;
+    }
     *out = w->job_views;
-    return w->experiment->n_jobs;
+    return n;
 }
 
 static const struct sandtable_job *host_job(const struct sandtable_host *host, uint32_t job)
 {
-    struct sand_world *w = glue_of(host)->world;
-    if (job >= w->experiment->n_jobs)
+    const struct sand_world *w = glue_of(host)->world;
+    struct sand_world_job *j = sand_jobs_find(w, job);
+    if (!j)
         return NULL;
-    move_overdue(w, &w->job_views[job]);
-    return &w->job_views[job];
+    move_overdue(w, &j->view);
+    return &j->view;
 }
 
 static size_t host_free_nodes(const struct sandtable_host *host)
@@ -94,10 +102,10 @@ static size_t host_free_nodes(const struct sandtable_host *host)
 
 static int64_t host_recorded_ns(const struct sandtable_host *host, uint32_t job)
 {
-    const struct sand_world *w = glue_of(host)->world;
-    if (job >= w->experiment->n_jobs || w->jobs[job].spec->kind != SAND_JOB_RECORDED)
+    const struct sand_world_job *j = sand_jobs_find(glue_of(host)->world, job);
+    if (!j || j->spec->kind != SAND_JOB_RECORDED)
         return -1;
-    return sand_ns_from_s(w->jobs[job].spec->work_s);
+    return sand_ns_from_s(j->spec->work_s);
 }
 
 static size_t host_queue(const struct sandtable_host *host, const uint32_t **out)
@@ -110,15 +118,12 @@ static size_t host_queue(const struct sandtable_host *host, const uint32_t **out
 // A job by a policy's number; NULL, with a complaint, unless it waits in the queue.
 static struct sand_world_job *waiting_job(struct sand_world *w, uint32_t job, const char *verb)
 {
-    if (job >= w->experiment->n_jobs) {
-        note(w, "%s job number %u; there are %zu jobs", verb, job, w->experiment->n_jobs);
-        return NULL;
-    }
-    if (w->jobs[job].phase != SAND_PHASE_QUEUED) {
-        note(w, "%s job \"%s\", which is not waiting in the queue", verb, w->jobs[job].spec->id);
-        return NULL;
-    }
-    return &w->jobs[job];
+    struct sand_world_job *j = sand_jobs_find(w, job);
+    if (!j)
+        note(w, "%s job number %u, which neither waits nor runs", verb, job);
+    else if (j->phase != SAND_PHASE_QUEUED)
+        note(w, "%s job \"%s\", which is not waiting in the queue", verb, j->spec->id);
+    return j && j->phase == SAND_PHASE_QUEUED ? j : NULL;
 }
 
 // Places a job into the scratch array: 0 found, 1 no place, REFUSED.

@@ -18,14 +18,14 @@ static enum sand_rc note_flow_ends(struct sand_world *w, uint32_t n, int64_t dat
 {
     for (uint32_t i = 0; i < n; i++) {
         const uint32_t flow = w->flow_ends[i].flow;
-        struct sand_world_job *j = &w->jobs[w->flow_jobs[flow]];
+        struct sand_world_job *j = w->flow_jobs[flow];
         if (w->flow_ends[i].failed)
             return sand_fail(w->diag, SAND_ERR_INTERNAL, "job \"%s\": its transfer failed",
                              j->spec->id);
         j->flow = SAND_NONE;
         SAND_TRY(sand_world_put(
             w, date, j->phase == SAND_PHASE_RESTORING ? SAND_RANK_TIMER : SAND_RANK_COMMIT,
-            SAND_EVENT_FLOW, j->index, &j->flow_token));
+            SAND_EVENT_FLOW, j->slot, &j->flow_token));
     }
     return SAND_OK;
 }
@@ -100,8 +100,7 @@ static enum sand_rc wake_event(struct sand_world *w)
 static enum sand_rc end_event(struct sand_world *w)
 {
     w->ended = 1;
-    for (size_t i = 0; i < w->n_active; i++) {
-        struct sand_world_job *j = &w->jobs[w->active[i]];
+    for (struct sand_world_job *j = w->first_active; j; j = j->active_after) {
         if (j->phase == SAND_PHASE_ENDED)
             continue;
         sand_life_settle(w, j);
@@ -120,18 +119,18 @@ static enum sand_rc dispatch(struct sand_world *w, const struct sand_agenda_entr
     const uint32_t subject = (uint32_t)entry->subject;
     switch ((enum sand_world_event)entry->kind) {
     case SAND_EVENT_JOB:
-        return entry->sequence == w->jobs[subject].token ? job_event(w, &w->jobs[subject])
-                                                         : SAND_OK;
+        return entry->sequence == w->slots[subject]->token ? job_event(w, w->slots[subject])
+                                                           : SAND_OK;
     case SAND_EVENT_FLOW:
-        return entry->sequence == w->jobs[subject].flow_token ? flow_event(w, &w->jobs[subject])
-                                                              : SAND_OK;
+        return entry->sequence == w->slots[subject]->flow_token ? flow_event(w, w->slots[subject])
+                                                                : SAND_OK;
     case SAND_EVENT_REPAIR:
         return sand_pool_repaired(w, subject);
     case SAND_EVENT_FAULT:
         return entry->sequence == w->nodes[subject].fault_token ? sand_recovery_strike(w, subject)
                                                                 : SAND_OK;
     case SAND_EVENT_ARRIVAL:
-        return sand_life_arrive(w, &w->jobs[subject]);
+        return sand_life_arrive(w);
     case SAND_EVENT_WAKE:
         return wake_event(w);
     case SAND_EVENT_WINDOW:
@@ -147,11 +146,12 @@ static enum sand_rc dispatch(struct sand_world *w, const struct sand_agenda_entr
 // Nothing is under way that could ever give the one who waits longest what it waits for.
 static enum sand_rc check_hope(const struct sand_world *w)
 {
-    if (w->n_moving + w->n_repairs_ahead + w->n_arrivals_ahead + w->n_wakes_ahead > 0)
+    if (w->arrival_ahead || w->n_moving + w->n_repairs_ahead + w->n_wakes_ahead > 0)
         return SAND_OK;
     if (w->n_waiters == 0 && w->n_queue == 0)
         return SAND_OK;
-    const struct sand_world_job *j = &w->jobs[w->n_waiters > 0 ? w->waiters[0] : w->queue[0]];
+    const struct sand_world_job *j =
+        w->n_waiters > 0 ? w->waiters[0] : sand_jobs_find(w, w->queue[0]);
     const uint32_t in_use = w->cluster->n_nodes - w->n_idle - w->n_spares;
     return sand_fail(w->diag, SAND_ERR_UNIT,
                      "replication %u at %.9g s: job \"%s\" waits for %u nodes that can never come: "

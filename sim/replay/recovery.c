@@ -20,7 +20,7 @@ static enum sand_rc timed_phase(struct sand_world *w, struct sand_world_job *j,
 {
     sand_life_phase(w, j, phase);
     return sand_world_put(w, sand_world_later(w->now_ns, length_ns), SAND_RANK_TIMER,
-                          SAND_EVENT_JOB, j->index, &j->token);
+                          SAND_EVENT_JOB, j->slot, &j->token);
 }
 
 // ---- the fault ----------------------------------------------------------------------------------
@@ -59,7 +59,7 @@ enum sand_rc sand_recovery_strike(struct sand_world *w, uint32_t node)
     int64_t next_ns;
     const struct sand_fault fault = sand_fault_take(w->faults, node, &next_ns);
     SAND_TRY(sand_pool_await_fault(w, node, next_ns));
-    struct sand_world_job *j = &w->jobs[w->node_views[node].job];
+    struct sand_world_job *j = sand_jobs_find(w, w->node_views[node].job);
     // A job that waits for nodes has no processes that could fail.
     const struct sand_fault_class *fault_class = &w->experiment->faults.classes[fault.class_index];
     if (j->phase == SAND_PHASE_WAITING && fault_class->component == SAND_COMPONENT_JOB)
@@ -169,10 +169,10 @@ enum sand_rc sand_recovery_retry(struct sand_world *w)
 {
     w->nodes_freed = 0;
     for (size_t i = 0; i < w->n_waiters;) {
-        const uint32_t job = w->waiters[i];
-        sand_life_settle(w, &w->jobs[job]);
-        SAND_TRY(gather(w, &w->jobs[job]));
-        if (i < w->n_waiters && w->waiters[i] == job)
+        struct sand_world_job *j = w->waiters[i];
+        sand_life_settle(w, j);
+        SAND_TRY(gather(w, j));
+        if (i < w->n_waiters && w->waiters[i] == j)
             i++;
     }
     return SAND_OK;

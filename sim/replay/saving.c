@@ -35,6 +35,29 @@ double sand_save_stall_s(const struct sand_world *w, const struct sand_world_job
     return copy_s(w, j);
 }
 
+// ---- links --------------------------------------------------------------------------------------
+
+enum sand_rc sand_save_take_links(struct sand_world *w, struct sand_world_job *j)
+{
+    const double Bps = j->spec->n_nodes * w->client_node_Bps;
+    if (!(j->bytes > 0))
+        return SAND_OK;
+    if (w->n_free_links == 0)
+        return sand_fail(w->diag, SAND_ERR_INTERNAL,
+                         "job \"%s\": more jobs save than were announced", j->spec->id);
+    j->client_link = w->free_links[--w->n_free_links];
+    for (uint32_t way = 0; Bps > 0 && way < 2; way++) // without: sand_save_flow refuses
+        SAND_TRY(sand_bridge_link_set(w->bridge, j->client_link + way, Bps));
+    return SAND_OK;
+}
+
+void sand_save_give_links(struct sand_world *w, struct sand_world_job *j)
+{
+    if (j->client_link != SAND_NONE)
+        w->free_links[w->n_free_links++] = j->client_link;
+    j->client_link = SAND_NONE;
+}
+
 // ---- flows --------------------------------------------------------------------------------------
 
 static enum sand_rc check_way(const struct sand_world *w, const struct sand_world_job *j,
@@ -55,12 +78,12 @@ static enum sand_rc check_way(const struct sand_world *w, const struct sand_worl
     return SAND_OK;
 }
 
-static enum sand_rc remember_flow(struct sand_world *w, const struct sand_world_job *j)
+static enum sand_rc remember_flow(struct sand_world *w, struct sand_world_job *j)
 {
     void *jobs = w->flow_jobs;
     SAND_TRY(sand_grow(&jobs, &w->flow_capacity, (size_t)j->flow + 1, sizeof *w->flow_jobs));
     w->flow_jobs = jobs;
-    w->flow_jobs[j->flow] = j->index;
+    w->flow_jobs[j->flow] = j;
     return SAND_OK;
 }
 
@@ -116,7 +139,7 @@ enum sand_rc sand_save_begin(struct sand_world *w, struct sand_world_job *j)
     SAND_TRY(check_copy(w, j));
     const int64_t stall_ns = sand_ns_from_s(sand_save_stall_s(w, j));
     return sand_world_put(w, sand_world_later(w->now_ns, stall_ns),
-                          blocking ? SAND_RANK_COMMIT : SAND_RANK_TIMER, SAND_EVENT_JOB, j->index,
+                          blocking ? SAND_RANK_COMMIT : SAND_RANK_TIMER, SAND_EVENT_JOB, j->slot,
                           &j->token);
 }
 

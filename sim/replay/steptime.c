@@ -19,26 +19,22 @@ static int same_profile(const struct sand_step_profile *a, const struct sand_ste
 }
 
 // The job's answer with this profile; a new one gets a row of the steps table.
-static enum sand_rc remember(struct sand_world *w, const struct sand_world_job *j,
+static enum sand_rc remember(struct sand_world *w, struct sand_world_job *j,
                              const struct sand_step_profile *profile,
                              struct sand_step_answer **answer)
 {
-    for (size_t i = 0; i < w->n_answers; i++) {
-        *answer = w->answers[i];
-        if ((*answer)->job == j->index && same_profile(&(*answer)->profile, profile))
+    for (*answer = j->answers; *answer; *answer = (*answer)->next)
+        if (same_profile(&(*answer)->profile, profile))
             return SAND_OK;
-    }
-    void *answers = w->answers;
-    SAND_TRY(sand_grow(&answers, &w->answers_capacity, w->n_answers + 1, sizeof *w->answers));
-    w->answers = answers;
     *answer = sand_calloc(1, sizeof **answer);
     if (!*answer)
         return SAND_ERR_NOMEM;
-    **answer = (struct sand_step_answer){.profile = *profile,
-                                         .number = (uint32_t)w->n_answers,
+    **answer = (struct sand_step_answer){.next = j->answers,
+                                         .profile = *profile,
+                                         .number = (uint32_t)w->n_answers++,
                                          .job = j->index,
                                          .step_ns = sand_ns_from_s(profile->step_s)};
-    w->answers[w->n_answers++] = *answer;
+    j->answers = *answer;
     return sand_emit_profile(w, *answer);
 }
 
@@ -110,8 +106,8 @@ static enum sand_rc give(struct sand_world *w, struct sand_world_job *j)
 
 // ---- the oracle ---------------------------------------------------------------------------------
 
-static enum sand_rc question(struct sand_world *w, const struct sand_world_job *j,
-                             const uint32_t *nodes, int warn, struct sand_step_answer **answer)
+static enum sand_rc question(struct sand_world *w, struct sand_world_job *j, const uint32_t *nodes,
+                             int warn, struct sand_step_answer **answer)
 {
     if (!w->oracle)
         return sand_fail(w->diag, SAND_ERR_INTERNAL,

@@ -67,7 +67,21 @@ static void fill_not_started(struct sand_jobs_row *row)
     row->checkpoint_interval_s = row->checkpoint_stall_s = NAN;
 }
 
-static enum sand_rc emit_job(struct sand_world *w, const struct sand_world_job *j)
+// Rows of one run by their numbers, which differ.
+static int compare_rows(const void *a, const void *b)
+{
+    const struct sand_jobs_row *x = a, *y = b;
+    return (x->job > y->job) - (x->job < y->job);
+}
+
+enum sand_rc sand_summary_open(struct sand_world *w)
+{
+    SAND_TRY(sand_groups_open(w));
+    return sand_sorter_open(sizeof(struct sand_jobs_row), compare_rows, w->options->scratch,
+                            &w->job_rows);
+}
+
+static enum sand_rc add_row(struct sand_world *w, const struct sand_world_job *j)
 {
     struct sand_jobs_row row = {.replication = w->options->replication,
                                 .job = j->index,
@@ -87,23 +101,25 @@ static enum sand_rc emit_job(struct sand_world *w, const struct sand_world_job *
         fill_started(w, j, &row);
     else
         fill_not_started(&row);
-    return sand_emit_row(w, SAND_TABLE_jobs, &row);
+    return sand_sorter_add(w->job_rows, &row, w->diag);
+}
+
+static enum sand_rc emit_rows(struct sand_world *w)
+{
+    const void *row;
+    for (;;) {
+        SAND_TRY(sand_sorter_next(w->job_rows, &row, w->diag));
+        if (!row)
+            return SAND_OK;
+        SAND_TRY(sand_emit_row(w, SAND_TABLE_jobs, row));
+    }
 }
 
 // ---- the replication ----------------------------------------------------------------------------
 
-// Sums over jobs: a weighted mean is the quotient of two of them.
-struct totals {
-    double flops, peak_s;           // executed
-    double good_flops, held_peak_s; // survived over held
-    double survived, run, total;    // GPU-seconds
-    double tokens;
-    int n_tokens;
-    uint64_t incidents, planned;
-};
-
-static void add_job(const struct sand_world *w, const struct sand_world_job *j, struct totals *t)
+static void add_job(struct sand_world *w, const struct sand_world_job *j)
 {
+    struct sand_world_totals *t = &w->totals;
     t->incidents += j->incidents;
     t->planned += j->planned;
     if (j->start_ns < 0)
@@ -152,7 +168,7 @@ static void sum_roots(const struct sand_world *w, double *recovery_s, double *lo
         const int64_t recovery_ns = sand_incident_recovery_ns(i);
         *lost_gpu_s +=
             sand_s_from_ns(recovery_ns - i->parts_ns[SAND_PART_CATCH_UP] + i->partial_ns) *
-            (double)w->jobs[i->job].gpus;
+            (double)i->gpus;
         if (i->recovered_ns < 0)
             continue;
         sum_s += sand_s_from_ns(recovery_ns);
@@ -163,19 +179,17 @@ static void sum_roots(const struct sand_world *w, double *recovery_s, double *lo
 
 static enum sand_rc emit_replication(struct sand_world *w)
 {
-    struct totals t = {0};
-    for (size_t i = 0; i < w->experiment->n_jobs; i++)
-        add_job(w, &w->jobs[i], &t);
+    const struct sand_world_totals *t = &w->totals;
     struct sand_replications_row row = {.replication = w->options->replication,
                                         .seed = w->experiment->seed,
-                                        .incidents = t.incidents,
-                                        .planned_incidents = t.planned,
+                                        .incidents = t->incidents,
+                                        .planned_incidents = t->planned,
                                         .dispersion = dispersion(w),
-                                        .mfu = ratio(t.flops, t.peak_s),
-                                        .goodput_mfu = ratio(t.good_flops, t.held_peak_s),
-                                        .ettr_run = ratio(t.survived, t.run),
-                                        .ettr_total = ratio(t.survived, t.total),
-                                        .tokens = t.n_tokens > 0 ? t.tokens : NAN,
+                                        .mfu = ratio(t->flops, t->peak_s),
+                                        .goodput_mfu = ratio(t->good_flops, t->held_peak_s),
+                                        .ettr_run = ratio(t->survived, t->run),
+                                        .ettr_total = ratio(t->survived, t->total),
+                                        .tokens = t->n_tokens > 0 ? t->tokens : NAN,
                                         .energy_J = w->energy_J};
     sum_roots(w, &row.recovery_s, &row.lost_gpu_s);
     return sand_emit_row(w, SAND_TABLE_replications, &row);
@@ -187,7 +201,7 @@ static void warn_unstarted(const struct sand_world *w)
 {
     if (w->n_queue == 0)
         return;
-    const struct sand_job_spec *spec = w->jobs[w->queue[0]].spec;
+    const struct sand_job_spec *spec = sand_jobs_find(w, w->queue[0])->spec;
     sand_diag_add(w->diag, SAND_WARNING, NULL, 0,
                   "replication %u: %zu jobs never started, the first in the queue is \"%s\" (%u "
                   "nodes, submitted at %.9g s); lengthen the experiment or look at the queue",
@@ -199,7 +213,7 @@ static void warn_waiters(const struct sand_world *w)
 {
     if (w->n_waiters == 0)
         return;
-    const struct sand_world_job *j = &w->jobs[w->waiters[0]];
+    const struct sand_world_job *j = w->waiters[0];
     sand_diag_add(w->diag, SAND_WARNING, NULL, 0,
                   "replication %u: %zu jobs still wait for nodes at the end, the first is \"%s\" "
                   "(%u of %u nodes, struck at %.9g s)",
@@ -207,14 +221,20 @@ static void warn_waiters(const struct sand_world *w)
                   sand_s_from_ns(w->incidents[j->last_open].fault_ns));
 }
 
+enum sand_rc sand_summary_job(struct sand_world *w, struct sand_world_job *j)
+{
+    add_job(w, j);
+    SAND_TRY(sand_groups_count(w, j));
+    return add_row(w, j);
+}
+
 enum sand_rc sand_summary_emit(struct sand_world *w)
 {
-    SAND_TRY(sand_emit_incidents(w));
-    for (size_t i = 0; i < w->experiment->n_jobs; i++)
-        SAND_TRY(emit_job(w, &w->jobs[i]));
-    SAND_TRY(emit_replication(w));
-    SAND_TRY(sand_groups_emit(w));
     warn_unstarted(w);
     warn_waiters(w);
-    return SAND_OK;
+    SAND_TRY(sand_emit_incidents(w));
+    SAND_TRY(sand_jobs_rest(w, sand_summary_job));
+    SAND_TRY(emit_rows(w));
+    SAND_TRY(emit_replication(w));
+    return sand_groups_emit(w);
 }

@@ -60,9 +60,9 @@ void sand_window_weigh(const struct sand_world *w, struct sand_world_job *j)
 // Activity of the window's stepping GPU time, all jobs.
 static double mean_activity(const struct sand_world *w)
 {
-    double weighted = 0, weight = 0;
-    for (size_t i = 0; i < w->n_active; i++) {
-        const struct sand_world_job *j = &w->jobs[w->active[i]];
+    const double full = (double)w->window_full_gpu_ns;
+    double weighted = full, weight = full;
+    for (const struct sand_world_job *j = w->first_active; j; j = j->active_after) {
         const struct sand_job_window *window = &j->window;
         const double rest_ns = (double)(window->stepping_ns - window->weighed_ns);
         const double gpus = (double)j->gpus;
@@ -121,32 +121,32 @@ static enum sand_rc emit_job(struct sand_world *w, const struct sand_world_job *
 // A recorded job has no FLOPs to relate to a peak, and there may be very many of them.
 static enum sand_rc emit_jobs(struct sand_world *w)
 {
-    for (size_t i = 0; i < w->n_active; i++) {
-        const struct sand_world_job *j = &w->jobs[w->active[i]];
+    for (const struct sand_world_job *j = w->first_active; j; j = j->active_after) {
         if (j->window.held_gpu_ns > 0 && j->spec->kind != SAND_JOB_RECORDED)
             SAND_TRY(emit_job(w, j));
     }
     return SAND_OK;
 }
 
-// Jobs that have ended leave the list.
+// Jobs that stayed for this window's rows leave.
 static void begin_window(struct sand_world *w)
 {
-    size_t kept = 0;
-    for (size_t i = 0; i < w->n_active; i++) {
-        struct sand_world_job *j = &w->jobs[w->active[i]];
+    struct sand_world_job *next;
+    for (struct sand_world_job *j = w->first_active; j; j = next) {
+        next = j->active_after;
         j->window = (struct sand_job_window){0};
-        if (j->phase != SAND_PHASE_ENDED)
-            w->active[kept++] = w->active[i];
+        if (!j->forgotten)
+            continue;
+        sand_jobs_deactivate(w, j);
+        sand_jobs_release(w, j);
     }
-    w->n_active = kept;
+    w->window_full_gpu_ns = 0;
     w->window_begin_ns = w->now_ns;
 }
 
 enum sand_rc sand_window_close(struct sand_world *w)
 {
-    for (size_t i = 0; i < w->n_active; i++) {
-        struct sand_world_job *j = &w->jobs[w->active[i]];
+    for (struct sand_world_job *j = w->first_active; j; j = j->active_after) {
         if (j->phase != SAND_PHASE_ENDED)
             sand_life_settle(w, j);
     }

@@ -2,15 +2,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "world.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "mem.h"
-#include "train.h"
 #include "units.h"
-
-// Streams of checkpoint policies start here; the other families use their enum value.
-enum { CHECKPOINT_ENTITY = 16 };
 
 int64_t sand_world_later(int64_t a, int64_t b)
 {
@@ -44,84 +37,6 @@ static enum sand_rc check_experiment(const struct sand_experiment *experiment,
     return SAND_OK;
 }
 
-// ---- jobs ---------------------------------------------------------------------------------------
-
-static void init_job(struct sand_world *w, uint32_t index)
-{
-    struct sand_world_job *j = &w->jobs[index];
-    const struct sand_job_spec *spec = &w->experiment->jobs[index];
-    j->spec = spec;
-    j->index = index;
-    j->gpus = (uint64_t)spec->n_nodes * w->gpus_per_node;
-    j->token = j->flow_token = SAND_NO_ENTRY;
-    j->flow = j->client_link = SAND_NONE;
-    j->first_open = j->last_open = SAND_NONE;
-    j->profile_number = SAND_NONE;
-    j->total = SAND_NO_LIMIT;
-    j->start_ns = j->end_ns = -1;
-    j->last_interval_s = NAN;
-    j->step_flops = j->step_hw_flops = j->step_tokens = j->peak_flops = NAN;
-    if (spec->model)
-        j->bytes = sand_checkpoint_B(spec->model, spec->checkpoint.bytes_per_param);
-    w->job_views[index] = (struct sandtable_job){
-        .job = index,
-        .state = SANDTABLE_JOB_FUTURE,
-        .n_nodes = spec->n_nodes,
-        .submit_ns = spec->submit_ns,
-        .start_ns = -1,
-        .walltime_ns = spec->walltime_s > 0 ? sand_ns_from_s(spec->walltime_s) : -1,
-        .end_ns = -1};
-}
-
-// A recorded job is one step, which leaves no boundary to save at.
-static enum sand_rc open_checkpoint(struct sand_world *w, struct sand_world_job *j)
-{
-    const struct sand_choice *choice = &j->spec->checkpoint.policy;
-    if (j->spec->kind == SAND_JOB_RECORDED || !choice->type)
-        return SAND_OK;
-    j->checkpoint = sand_calloc(1, sizeof *j->checkpoint);
-    if (!j->checkpoint)
-        return SAND_ERR_NOMEM;
-    return sand_glue_open(w, j->checkpoint, SAND_POLICY_CHECKPOINT, choice,
-                          CHECKPOINT_ENTITY + j->index);
-}
-
-static enum sand_rc check_job(const struct sand_world *w, const struct sand_job_spec *spec)
-{
-    if (spec->n_nodes == 0)
-        return sand_fail(w->diag, SAND_ERR_INPUT, "job \"%s\": it asks for no nodes; give it one",
-                         spec->id);
-    if (spec->submit_ns < 0)
-        return sand_fail(w->diag, SAND_ERR_INPUT, "job \"%s\": it is submitted before the start",
-                         spec->id);
-    return SAND_OK;
-}
-
-static enum sand_rc open_jobs(struct sand_world *w)
-{
-    const size_t n = w->experiment->n_jobs;
-    w->jobs = sand_calloc(n, sizeof *w->jobs);
-    w->job_views = sand_calloc(n, sizeof *w->job_views);
-    w->queue = sand_calloc(n, sizeof *w->queue);
-    w->active = sand_calloc(n, sizeof *w->active);
-    w->waiters = sand_calloc(n, sizeof *w->waiters);
-    w->live = sand_calloc(n, sizeof *w->live);
-    if (!w->live || !w->jobs || !w->job_views || !w->queue || !w->active || !w->waiters)
-        return SAND_ERR_NOMEM;
-    for (uint32_t i = 0; i < n; i++)
-        init_job(w, i);
-    for (uint32_t i = 0; i < n; i++) {
-        SAND_TRY(check_job(w, w->jobs[i].spec));
-        SAND_TRY(open_checkpoint(w, &w->jobs[i]));
-        if (w->jobs[i].spec->submit_ns >= w->end_ns)
-            continue;
-        SAND_TRY(sand_world_put(w, w->jobs[i].spec->submit_ns, SAND_RANK_ARRIVAL,
-                                SAND_EVENT_ARRIVAL, i, NULL));
-        w->n_arrivals_ahead++;
-    }
-    return SAND_OK;
-}
-
 // ---- links of the bridge ------------------------------------------------------------------------
 
 static double positive_or_one(double Bps)
@@ -136,28 +51,23 @@ static enum sand_rc open_links(struct sand_world *w)
     w->write_Bps = storage->n_servers * storage->server_write_Bps;
     w->read_Bps = storage->n_servers * storage->server_read_Bps;
     w->client_node_Bps = type->n_storage_nics * type->storage_nic_Bps;
-    w->link_Bps = sand_calloc(2 + 2 * w->experiment->n_jobs, sizeof *w->link_Bps);
-    if (!w->link_Bps)
+    // A job has one flow at a time, and at least one node while it has one.
+    const uint32_t n =
+        w->source.max_savers < w->cluster->n_nodes ? w->source.max_savers : w->cluster->n_nodes;
+    w->n_links = 2 + 2 * n;
+    w->max_flows = n > 0 ? n : 1;
+    w->link_Bps = sand_calloc(w->n_links, sizeof *w->link_Bps);
+    w->free_links = sand_calloc(n, sizeof *w->free_links);
+    w->flow_ends = sand_calloc(w->max_flows, sizeof *w->flow_ends);
+    if (!w->link_Bps || !w->free_links || !w->flow_ends)
         return SAND_ERR_NOMEM;
     w->link_Bps[0] = positive_or_one(w->write_Bps);
     w->link_Bps[1] = positive_or_one(w->read_Bps);
-    w->n_links = 2;
-    for (size_t i = 0; i < w->experiment->n_jobs; i++) {
-        struct sand_world_job *j = &w->jobs[i];
-        if (!(j->bytes > 0))
-            continue;
-        j->client_link = w->n_links;
-        w->max_flows++;
-        for (int way = 0; way < 2; way++)
-            w->link_Bps[w->n_links++] = positive_or_one(j->spec->n_nodes * w->client_node_Bps);
-    }
-    // A job has one flow at a time, and at least one node while it has one.
-    if (w->max_flows > w->cluster->n_nodes)
-        w->max_flows = w->cluster->n_nodes;
-    if (w->max_flows == 0)
-        w->max_flows = 1;
-    w->flow_ends = sand_calloc(w->max_flows, sizeof *w->flow_ends);
-    return w->flow_ends ? SAND_OK : SAND_ERR_NOMEM;
+    for (uint32_t i = 0; i < 2 * n; i++)
+        w->link_Bps[2 + i] = 1; // whoever takes it sets it
+    for (uint32_t i = n; i-- > 0;)
+        w->free_links[w->n_free_links++] = 2 + 2 * i;
+    return SAND_OK;
 }
 
 // ---- the rest -----------------------------------------------------------------------------------
@@ -216,25 +126,9 @@ enum sand_rc sand_world_open(struct sand_world *w, const struct sand_experiment 
         sand_glue_open(w, &w->place, SAND_POLICY_PLACE, &experiment->place, SAND_POLICY_PLACE));
     SAND_TRY(sand_glue_open(w, &w->schedule, SAND_POLICY_SCHEDULE, &experiment->schedule,
                             SAND_POLICY_SCHEDULE));
-    SAND_TRY(open_jobs(w));
+    SAND_TRY(sand_jobs_open(w));
     SAND_TRY(open_links(w));
     return open_agenda(w);
-}
-
-static void close_jobs(struct sand_world *w)
-{
-    for (size_t i = 0; w->jobs && i < w->experiment->n_jobs; i++) {
-        if (w->jobs[i].checkpoint)
-            sand_glue_close(w->jobs[i].checkpoint);
-        sand_free(w->jobs[i].checkpoint);
-        sand_free(w->jobs[i].nodes);
-    }
-    sand_free(w->jobs);
-    sand_free(w->job_views);
-    sand_free(w->queue);
-    sand_free(w->active);
-    sand_free(w->waiters);
-    sand_free(w->live);
 }
 
 static void close_nodes(struct sand_world *w)
@@ -252,15 +146,13 @@ void sand_world_close(struct sand_world *w)
     sand_glue_close(&w->schedule);
     sand_glue_close(&w->place);
     sand_glue_close(&w->recover);
-    close_jobs(w);
+    sand_jobs_close(w);
     close_nodes(w);
-    for (size_t i = 0; i < w->n_answers; i++)
-        sand_free(w->answers[i]);
-    sand_free(w->answers);
     sand_free(w->incidents);
     sand_free(w->events);
     sand_free(w->day_counts);
     sand_free(w->link_Bps);
+    sand_free(w->free_links);
     sand_free(w->flow_ends);
     sand_free(w->flow_jobs);
     sand_agenda_clear(&w->agenda);

@@ -1,8 +1,8 @@
 // The state of one replication and what the files of this room call of each other (private).
-// Who does what: pump.c the loop, joblife.c a job from arrival to end, saving.c its checkpoints,
-// progress.c how its steps are counted, recovery.c its faults, incidents.c their books, nodepool.c
-// who has which node, policyglue.c what policies see and may do, steptime.c how long a step takes,
-// windows.c the series, emit.c the rows.
+// Who does what: pump.c the loop, jobslots.c which jobs are there, joblife.c a job from arrival to
+// end, saving.c its checkpoints, progress.c how its steps are counted, recovery.c its faults,
+// incidents.c their books, nodepool.c who has which node, policyglue.c what policies see and may
+// do, steptime.c how long a step takes, windows.c the series, emit.c the rows.
 // SPDX-License-Identifier: GPL-2.0-or-later
 #ifndef SAND_SIM_REPLAY_WORLD_H
 #define SAND_SIM_REPLAY_WORLD_H
@@ -17,13 +17,16 @@
 #include "fabric.h"
 #include "fault.h"
 #include "ids.h"
+#include "jobsource.h"
 #include "ledger.h"
+#include "names.h"
 #include "oracle.h"
 #include "policyhost.h"
 #include "progress.h"
 #include "replay.h"
 #include "results.h"
 #include "sandtable/policy.h"
+#include "sorter.h"
 #include "stepprofile.h"
 
 // Order of entries with one date.
@@ -38,11 +41,11 @@ enum sand_world_rank {
 };
 
 enum sand_world_event {
-    SAND_EVENT_JOB,     // subject = job: its phase ends, or a step boundary that matters
-    SAND_EVENT_FLOW,    // subject = job: its transfer has ended
+    SAND_EVENT_JOB,     // subject = slot of a job: its phase ends, or a step boundary that matters
+    SAND_EVENT_FLOW,    // subject = slot of a job: its transfer has ended
     SAND_EVENT_REPAIR,  // subject = node
     SAND_EVENT_FAULT,   // subject = node
-    SAND_EVENT_ARRIVAL, // subject = job
+    SAND_EVENT_ARRIVAL, // of the job that comes next
     SAND_EVENT_WAKE,    // the schedule policy asked for it
     SAND_EVENT_WINDOW,
     SAND_EVENT_END
@@ -80,6 +83,7 @@ enum sand_incident_part {
 struct sand_incident {
     struct sand_fault fault;
     uint32_t job, parent;
+    uint64_t gpus;      // of the job
     uint32_t next_open; // later open incident of the job
     int64_t fault_ns, recovered_ns;
     uint64_t steps_lost;
@@ -109,6 +113,7 @@ struct sand_job_window {
 };
 
 struct sand_step_answer {
+    struct sand_step_answer *next; // of the same job
     struct sand_step_profile profile;
     uint32_t number; // row of the steps table
     uint32_t job;
@@ -118,11 +123,16 @@ struct sand_step_answer {
 struct sand_glue;
 
 struct sand_world_job {
-    const struct sand_job_spec *spec;
+    const struct sand_job_spec *spec; // the job's own copy
+    struct sand_job_spec own;
+    char *id;
     enum sand_job_phase phase;
-    uint32_t index;
+    uint32_t index; // its number in the results
+    uint32_t slot;  // the world's place for it, which another job gets later
+    int forgotten;  // ended, and its rows are written; stays for the window's
+    struct sand_world_job *active_before, *active_after;
+    struct sandtable_job view;
     uint32_t group;  // of the ledger
-    uint32_t live;   // index in the world's list of live jobs
     uint32_t *nodes; // rank order; SAND_NONE: to be replaced
     uint32_t n_held;
     int nodes_changed; // since the last step question
@@ -130,7 +140,7 @@ struct sand_world_job {
     uint64_t token;       // sequence of the awaited EVENT_JOB entry
     uint64_t flow_token;  // sequence of the awaited EVENT_FLOW entry
     uint32_t flow;        // of the bridge, or SAND_NONE
-    uint32_t client_link; // first of two links (up, down), or SAND_NONE
+    uint32_t client_link; // first of two links (up, down) while it runs, or SAND_NONE
     double bytes;         // of a checkpoint, 0: unknown
     // Steps. `done` is brought up to date by sand_life_settle.
     uint64_t total, done, durable, highest;  // highest: the high-water mark
@@ -141,6 +151,7 @@ struct sand_world_job {
     struct sand_spent paused_spent;          // of the attempt, up to where the stretch began
     int64_t stretch_ns;                      // when it did
     int64_t resume_ns;                       // stands still until then: routes are being found
+    struct sand_step_answer *answers;        // all so far, newest first
     const struct sand_step_profile *profile; // alone on its nodes, nothing faulty; or NULL
     uint32_t profile_number;
     double step_flops, step_hw_flops, step_tokens, peak_flops; // NaN: unknown
@@ -173,6 +184,24 @@ struct sand_world_node {
     uint64_t fault_token, repair_token;
 };
 
+// Sums over jobs: a weighted mean is the quotient of two of them.
+struct sand_world_totals {
+    double flops, peak_s;           // executed
+    double good_flops, held_peak_s; // survived over held
+    double survived, run, total;    // GPU-seconds
+    double tokens;
+    int n_tokens;
+    uint64_t incidents, planned;
+};
+
+// Numbers of jobs and the slots they are in.
+struct sand_job_numbers {
+    struct sand_job_place {
+        uint32_t number, slot; // slot SAND_NONE: free
+    } * places;
+    size_t n, n_places; // places: a power of two, or none
+};
+
 // A bound policy and the host's table it sees.
 struct sand_glue {
     struct sandtable_host host;
@@ -200,12 +229,15 @@ struct sand_world {
     int ended;
     uint32_t gpus_per_node;
 
-    // Links of the bridge: storage write, storage read, then two per job that transfers.
+    // Links of the bridge: storage write, storage read, then two for each job that may transfer at
+    // one time, handed out as they start.
     double *link_Bps;
     uint32_t n_links, max_flows;
+    uint32_t *free_links; // the first of each two that nobody has
+    uint32_t n_free_links;
     double write_Bps, read_Bps, client_node_Bps;
     struct sand_flow_end *flow_ends;
-    uint32_t *flow_jobs; // by flow number
+    struct sand_world_job **flow_jobs; // by flow number
     size_t flow_capacity;
 
     struct sand_world_node *nodes;
@@ -217,25 +249,37 @@ struct sand_world {
     uint32_t stamps;
     uint32_t group_spare, group_down;
 
-    struct sand_world_job *jobs;
-    struct sandtable_job *job_views;
-    uint32_t *queue; // submit date, then document order
-    size_t n_queue;
-    uint32_t *active; // started, and not ended before this window
-    size_t n_active;
-    uint32_t *live; // started and not ended, in no order
-    size_t n_live;
-    uint32_t *waiters; // jobs waiting for nodes, longest first
-    size_t n_waiters;
-    uint32_t *placement; // scratch, n_nodes
+    // Jobs: of the source only the one that comes next, those that wait and those that run.
+    struct sand_job_source source;
+    struct sand_joblist *list;     // behind the source, when the experiment's own jobs are it
+    struct sand_world_job *coming; // NULL: the source has no more
+    struct sand_world_job **slots; // also those that are free
+    size_t n_slots, slots_capacity;
+    uint32_t *free_slots; // room for as many as there are slots
+    size_t n_free_slots, free_capacity;
+    struct sand_job_numbers numbers; // of jobs that have arrived and are not forgotten
+    struct sandtable_job *job_views; // what the last call of the host's jobs() gave
+    size_t views_capacity;
+    uint32_t *queue; // numbers, by submit date, then as the source gave them
+    size_t n_queue, queue_capacity;
+    struct sand_world_job *first_active, *last_active; // in the order of their starts
+    struct sand_world_job **leaving; // ended, and the schedule policy has not been told
+    size_t n_leaving, leaving_capacity;
+    struct sand_world_job **waiters; // jobs waiting for nodes, longest first
+    size_t n_waiters, waiters_capacity;
+    struct sand_names names; // classes and users
+    struct sand_world_totals totals;
+    struct sand_groups *groups;
+    struct sand_sorter *job_rows; // rows come as jobs end, and go out by number
+    uint32_t *placement;          // scratch, n_nodes
 
     struct sand_incident *incidents;
     size_t n_incidents, incidents_capacity;
-    struct sand_step_answer **answers;
-    size_t n_answers, answers_capacity;
+    size_t n_answers;
 
     // What still lies ahead, for "nothing can ever come".
-    size_t n_arrivals_ahead, n_repairs_ahead, n_moving, n_wakes_ahead;
+    int arrival_ahead;
+    size_t n_repairs_ahead, n_moving, n_wakes_ahead;
 
     // This instant.
     int something_happened, nodes_freed, started_any;
@@ -253,6 +297,7 @@ struct sand_world {
     // Windows.
     int64_t window_begin_ns;
     sand_gpu_ns window_booked[SAND_GPU_N_CLASSES];
+    sand_gpu_ns window_full_gpu_ns; // stepping time of recorded jobs that have left
     double energy_J;
     uint32_t *day_counts; // unexpected interruptions per whole day
     size_t n_days;
@@ -276,9 +321,30 @@ int64_t sand_world_later(int64_t a, int64_t b);
 // In hostile builds: the ledger balances, no job holds a node that is not its own. O(nodes).
 enum sand_rc sand_world_check(struct sand_world *w);
 
+// ---- jobslots.c ---------------------------------------------------------------------------------
+
+enum sand_rc sand_jobs_open(struct sand_world *w);
+void sand_jobs_close(struct sand_world *w);
+// A job that has arrived and is not forgotten, by its number; else NULL. O(1).
+struct sand_world_job *sand_jobs_find(const struct sand_world *w, uint32_t number);
+// Takes the job that comes next in, and fetches the one after it. O(1) amortised.
+enum sand_rc sand_jobs_arrive(struct sand_world *w, struct sand_world_job **job);
+// The job joins those that are active, and leaves them.
+void sand_jobs_activate(struct sand_world *w, struct sand_world_job *j);
+void sand_jobs_deactivate(struct sand_world *w, struct sand_world_job *j);
+// Frees the slot of a forgotten job.
+void sand_jobs_release(struct sand_world *w, struct sand_world_job *j);
+// The job has ended; it is known until the schedule policy has been told.
+enum sand_rc sand_jobs_end(struct sand_world *w, struct sand_world_job *j);
+// Writes the rows of the jobs that have ended and forgets them.
+enum sand_rc sand_jobs_forget(struct sand_world *w);
+// At the end: calls `last` for every job not forgotten, by number, then for those still to come.
+enum sand_rc sand_jobs_rest(struct sand_world *w,
+                            enum sand_rc (*last)(struct sand_world *, struct sand_world_job *));
+
 // ---- joblife.c ----------------------------------------------------------------------------------
 
-enum sand_rc sand_life_arrive(struct sand_world *w, struct sand_world_job *j);
+enum sand_rc sand_life_arrive(struct sand_world *w);
 // Starts a queued job on `nodes` (validated).
 enum sand_rc sand_life_start(struct sand_world *w, struct sand_world_job *j, const uint32_t *nodes);
 // Books the job's time up to now: windows, open incidents, whole steps.
@@ -318,6 +384,9 @@ enum sand_rc sand_save_stalled(struct sand_world *w, struct sand_world_job *j);
 enum sand_rc sand_save_durable(struct sand_world *w, struct sand_world_job *j);
 // A fault, or the end, comes before the save is durable.
 enum sand_rc sand_save_abort(struct sand_world *w, struct sand_world_job *j);
+// The job's own links, while it runs.
+enum sand_rc sand_save_take_links(struct sand_world *w, struct sand_world_job *j);
+void sand_save_give_links(struct sand_world *w, struct sand_world_job *j);
 // Starts the job's one flow: reading = 0 towards the storage, 1 from it.
 enum sand_rc sand_save_flow(struct sand_world *w, struct sand_world_job *j, int reading);
 enum sand_rc sand_save_cancel_flow(struct sand_world *w, struct sand_world_job *j);
@@ -411,15 +480,22 @@ enum sand_rc sand_emit_decision(struct sand_world *w, const struct sand_glue *gl
                                 const char *action, uint32_t job, uint32_t node, double value);
 enum sand_rc sand_emit_incidents(struct sand_world *w);
 enum sand_rc sand_emit_row(struct sand_world *w, enum sand_table table, const void *row);
-// Rows of all jobs and of the replication, and the warnings of the end.
+enum sand_rc sand_summary_open(struct sand_world *w);
+// The job's row, and its part of the sums; it has ended, or the experiment has.
+enum sand_rc sand_summary_job(struct sand_world *w, struct sand_world_job *j);
+// Rows of what is left, of the replication, and the warnings of the end.
 enum sand_rc sand_summary_emit(struct sand_world *w);
 // How a job stands at the end of the experiment, as the results have it.
 const char *sand_job_state_name(const struct sand_world_job *j);
 
 // ---- groups.c -----------------------------------------------------------------------------------
 
+// Memory: 1 MB and what the groups need, whatever the number of jobs.
+enum sand_rc sand_groups_open(struct sand_world *w);
+enum sand_rc sand_groups_count(struct sand_world *w, const struct sand_world_job *j);
 // One row per group of jobs and kind of end. O(jobs log jobs).
 enum sand_rc sand_groups_emit(struct sand_world *w);
+void sand_groups_close(struct sand_world *w);
 
 // ---- pump.c -------------------------------------------------------------------------------------
 

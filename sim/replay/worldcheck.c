@@ -48,7 +48,7 @@ enum sand_rc sand_world_check(struct sand_world *w)
     if (!sand_ledger_balanced(w->ledger))
         return broken(w, "the ledger does not balance", 0);
     SAND_TRY(check_pools(w));
-    for (size_t i = 0; i < w->n_active; i++)
-        SAND_TRY(check_job(w, &w->jobs[w->active[i]]));
+    for (const struct sand_world_job *j = w->first_active; j; j = j->active_after)
+        SAND_TRY(check_job(w, j));
     return SAND_OK;
 }

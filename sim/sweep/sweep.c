@@ -52,7 +52,10 @@ static enum sand_rc replay_into(const struct sweep *sweep, const struct sand_exp
                                 struct sand_diag *diag)
 {
     struct sand_oracle *oracle = NULL;
-    struct sand_replay_options options = {replication, unit_progress, outbox};
+    struct sand_replay_options options = {.replication = replication,
+                                          .progress = unit_progress,
+                                          .progress_self = outbox,
+                                          .scratch = sweep->shards.dir};
     struct sand_sink sink = {shard, sand_shard_row};
     SAND_TRY(sand_oracle_open(&oracle, diag));
     struct sand_cachestore *store = open_store(sweep, diag);

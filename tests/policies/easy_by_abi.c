@@ -83,12 +83,10 @@ static int may_pass(const struct sandtable_job *job, int64_t now_ns, struct rese
 
 static int backfill(const struct sandtable_host *host, struct reservation reserved)
 {
-    const struct sandtable_job *jobs;
     const uint32_t *queue;
     const int64_t now_ns = host->now_ns(host);
-    host->jobs(host, &jobs);
     for (size_t i = 1; i < host->queue(host, &queue);) {
-        const struct sandtable_job job = jobs[queue[i]];
+        const struct sandtable_job job = *host->job(host, queue[i]);
         const int in_time = job.walltime_ns >= 0 && job.walltime_ns <= reserved.shadow_ns - now_ns;
         const int answer = may_pass(&job, now_ns, &reserved) ? host->start(host, job.job) : 1;
         if (answer == 1)
@@ -121,7 +119,7 @@ static int decide(void *self)
         return host->fail(host, "out of memory");
     const size_t n_ends = collect(jobs, n, ends);
     const struct reservation reserved =
-        reserve(count_free(host), jobs[queue[0]].n_nodes, ends, n_ends);
+        reserve(count_free(host), host->job(host, queue[0])->n_nodes, ends, n_ends);
     free(ends);
     return backfill(host, reserved);
 }

@@ -128,7 +128,10 @@ struct sandtable_host {
     double (*param)(const struct sandtable_host *, const char *name);
     /* Says why a call is going to fail, and returns a non-zero value to return. */
     int (*fail)(const struct sandtable_host *, const char *message);
-    /* Read-only views; *out points at an array of the returned length. */
+    /* Read-only views; *out points at an array of the returned length. Jobs are those that wait, in
+     * queue order, then those that run, in the order of their starts. A job's number is that of the
+     * results; jobs to come are not shown, and one that has ended is forgotten once on_event() has
+     * been told (without one: at once). O(nodes), O(jobs shown). */
     size_t (*nodes)(const struct sandtable_host *, const struct sandtable_node **out);
     size_t (*jobs)(const struct sandtable_host *, const struct sandtable_job **out);
     /* The waiting jobs in queue order (submit date, then document order). */
@@ -139,8 +142,8 @@ struct sandtable_host {
     int (*start)(const struct sandtable_host *, uint32_t job);
     /* Calls decide() again at the given date, which is after now. */
     int (*wake_at)(const struct sandtable_host *, int64_t date_ns);
-    /* The view of one job, NULL for a number that is no job's. What a policy that follows the
-     * events asks for instead of all jobs. O(1). */
+    /* The view of one job, NULL for one to come, one forgotten and a number that is no job's. What
+     * a policy that follows the events asks for instead of all jobs. O(1). */
     const struct sandtable_job *(*job)(const struct sandtable_host *, uint32_t job);
     /* How many nodes are idle: what start() can give away. O(1). */
     size_t (*free_nodes)(const struct sandtable_host *);

@@ -32,7 +32,7 @@ ParameterizedTestParameters(replay_policies, misbehaves)
 {
     static struct misbehaviour cases[] = {
         {"schedule", "schedule/starts-twice", "starts_twice", "not waiting", SAND_ERR_PLUGIN},
-        {"schedule", "schedule/starts-unknown", "starts_unknown", "there are 1 jobs",
+        {"schedule", "schedule/starts-unknown", "starts_unknown", "which neither waits nor runs",
          SAND_ERR_PLUGIN},
         {"schedule", "schedule/wakes-in-the-past", "wakes_in_the_past", "not after now",
          SAND_ERR_PLUGIN},

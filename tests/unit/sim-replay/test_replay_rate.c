@@ -31,7 +31,7 @@ struct script {
 static void next_rate(void *self, int64_t now_ns, int64_t duration_ns)
 {
     struct script *script = self;
-    struct sand_world_job *j = &script->world.jobs[0];
+    struct sand_world_job *j = script->world.slots[0];
     (void)duration_ns;
     if (script->done == script->n || j->phase < SAND_PHASE_STEPPING || j->phase == SAND_PHASE_ENDED)
         return;
