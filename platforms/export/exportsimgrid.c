@@ -187,9 +187,10 @@ static void write_full(const struct sand_cluster *c, const struct sand_fabric *f
     fputs("  </zone>\n", out);
 }
 
-static int has_zones(const struct sand_fabric *f)
+static int has_zones(const struct sand_cluster *c, const struct sand_fabric *f)
 {
-    return f->kind == SAND_FABRIC_FAT_TREE && sand_fabric_is_aggregate(f) && f->link_planes == 1;
+    return f->kind == SAND_FABRIC_FAT_TREE && sand_fabric_is_aggregate(f) && f->link_planes == 1 &&
+           f->unit_of_node == NULL && c->n_groups == 0;
 }
 
 enum sand_rc export_simgrid(const struct sand_cluster *cluster, FILE *out, struct sand_diag *diag)
@@ -197,16 +198,17 @@ enum sand_rc export_simgrid(const struct sand_cluster *cluster, FILE *out, struc
     struct sand_fabric *fabric = NULL;
     SAND_TRY(sand_fabric_build(cluster, &fabric, diag));
     enum sand_rc rc = SAND_OK;
-    if (!has_zones(fabric) && fabric->n_endpoints > SAND_EXPORT_MAX_ROUTED) {
-        rc = sand_fail(
-            diag, SAND_ERR_INPUT,
-            "cluster \"%s\": only fat trees with even spreading are written as zones; of "
-            "this fabric every route would be written, and %" PRIu32 " NICs are more than "
-            "%d; export a smaller one, or with spreading=even",
-            cluster->name, fabric->n_endpoints, SAND_EXPORT_MAX_ROUTED);
+    if (!has_zones(cluster, fabric) && fabric->n_endpoints > SAND_EXPORT_MAX_ROUTED) {
+        rc = sand_fail(diag, SAND_ERR_INPUT,
+                       "cluster \"%s\": only regular fat trees of equal nodes with even spreading "
+                       "are written as zones; of "
+                       "this fabric every route would be written, and %" PRIu32
+                       " NICs are more than "
+                       "%d; export a smaller one, or with spreading=even",
+                       cluster->name, fabric->n_endpoints, SAND_EXPORT_MAX_ROUTED);
     } else {
         write_head(cluster, out);
-        if (has_zones(fabric))
+        if (has_zones(cluster, fabric))
             write_zones(cluster, fabric, out);
         else
             write_full(cluster, fabric, out);

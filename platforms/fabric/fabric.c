@@ -122,6 +122,54 @@ static void fill_links(struct sand_fabric *f, const struct sand_fabric_spec *spe
                                           .link_class = (uint8_t)c};
 }
 
+// Nodes of other types have ports of their own rates.
+static void set_group_rates(struct sand_fabric *f, const struct sand_cluster *cluster)
+{
+    const uint32_t nics = f->nics_per_node * f->link_planes;
+    const int scales_up = f->first[SAND_LINK_SCALEUP_OUT] != f->first[SAND_LINK_SCALEUP_IN];
+    for (uint32_t node = 0; cluster->n_groups > 0 && node < f->n_nodes; node++) {
+        const struct sand_node_type *type = sand_cluster_type_of(cluster, node);
+        for (unsigned way = 0; way < 2; way++) {
+            struct sand_fabric_link *nic = f->links + f->first[SAND_LINK_NIC_UP + way];
+            struct sand_fabric_link *port = f->links + f->first[SAND_LINK_SCALEUP_OUT + way];
+            for (uint32_t i = 0; i < nics; i++)
+                nic[node * nics + i].capacity_Bps = type->nic->rate_Bps / f->link_planes;
+            for (uint32_t i = 0; scales_up && i < f->gpus_per_node; i++)
+                port[node * f->gpus_per_node + i].capacity_Bps = type->scaleup_link->rate_Bps;
+        }
+    }
+}
+
+// Groups of nodes differ in what they are, not in how many GPUs and NICs they have.
+static enum sand_rc check_groups(const struct sand_cluster *cluster, struct sand_diag *diag)
+{
+    const struct sand_node_type *own = cluster->node_type;
+    uint64_t nodes = 0;
+    for (size_t i = 0; i < cluster->n_groups; i++) {
+        const struct sand_node_group *group = &cluster->groups[i];
+        const struct sand_node_type *type = group->node_type;
+        nodes += group->n_nodes;
+        if (type->n_gpus != own->n_gpus || type->n_nics != own->n_nics ||
+            type->scaleup != own->scaleup || type->scaleup_nodes != own->scaleup_nodes)
+            return sand_fail(diag, SAND_ERR_INPUT,
+                             "cluster \"%s\", node_group \"%s\": nodes \"%s\" have %" PRIu32
+                             " GPUs and %" PRIu32 " NICs, \"%s\" %" PRIu32 " and %" PRIu32
+                             "; on one fabric here counts and scale-up domains must be equal",
+                             cluster->name, group->id, type->id, type->n_gpus, type->n_nics,
+                             own->id, own->n_gpus, own->n_nics);
+        if (own->scaleup_nodes > 1 && group->n_nodes % own->scaleup_nodes != 0)
+            return sand_fail(diag, SAND_ERR_INPUT,
+                             "cluster \"%s\", node_group \"%s\": %" PRIu32
+                             " nodes are no whole number of scale-up domains of %" PRIu32,
+                             cluster->name, group->id, group->n_nodes, own->scaleup_nodes);
+    }
+    if (nodes > cluster->n_nodes)
+        return sand_fail(diag, SAND_ERR_INPUT,
+                         "cluster \"%s\": its groups have %" PRIu64 " nodes, the cluster %" PRIu32,
+                         cluster->name, nodes, cluster->n_nodes);
+    return SAND_OK;
+}
+
 enum sand_rc sand_fabric_build(const struct sand_cluster *cluster, struct sand_fabric **fabric,
                                struct sand_diag *diag)
 {
@@ -131,23 +179,33 @@ enum sand_rc sand_fabric_build(const struct sand_cluster *cluster, struct sand_f
         return sand_fail(diag, SAND_ERR_INTERNAL, "cluster \"%s\": fabric of kind %d",
                          cluster->name, (int)cluster->fabric.kind);
     SAND_TRY(check_spreading(cluster, diag));
-    if (cluster->node_type != NULL)
+    if (cluster->node_type != NULL) {
+        SAND_TRY(check_groups(cluster, diag));
         set_common(cluster, &shape);
-    SAND_TRY(shape.wiring->shape(cluster, &shape, classes, diag));
-    set_node_classes(cluster, &shape, classes);
-    SAND_TRY(number_links(&shape, cluster, classes, diag));
+    }
+    enum sand_rc rc = shape.wiring->shape(cluster, &shape, classes, diag);
+    if (rc == SAND_OK) {
+        set_node_classes(cluster, &shape, classes);
+        rc = number_links(&shape, cluster, classes, diag);
+    }
+    if (rc != SAND_OK) {
+        sand_free(shape.unit_of_node);
+        return rc;
+    }
     struct sand_fabric *made = sand_calloc(1, sizeof *made);
     shape.links = sand_calloc(shape.n_links, sizeof *shape.links);
     if (made == NULL || shape.links == NULL) {
         sand_free(made);
         sand_free(shape.links);
+        sand_free(shape.unit_of_node);
         return sand_fail(diag, SAND_ERR_NOMEM,
                          "cluster \"%s\": no memory for the %" PRIu32 " links of its fabric",
                          cluster->name, shape.n_links);
     }
     *made = shape;
     fill_links(made, &cluster->fabric, classes);
-    enum sand_rc rc = fabric_impair(made, cluster, diag);
+    set_group_rates(made, cluster);
+    rc = fabric_impair(made, cluster, diag);
     if (rc == SAND_OK)
         *fabric = made;
     else
@@ -161,6 +219,7 @@ void sand_fabric_free(struct sand_fabric *fabric)
         return;
     fabric_detour_free(fabric->detour);
     sand_free(fabric->links);
+    sand_free(fabric->unit_of_node);
     sand_free(fabric);
 }
 

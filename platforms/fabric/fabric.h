@@ -37,6 +37,7 @@ struct sand_fabric {
     // Trees, of each plane. Two tiers: one pod, no cores.
     uint32_t n_leaves, n_pods, spines_per_pod, n_spines, n_cores;
     uint32_t endpoints_per_leaf, leaves_per_pod;
+    uint32_t *unit_of_node; // leaf, or unit of rails, of irregular trees; NULL: all alike
     uint32_t n_tiers;
     uint32_t n_rails;               // 1 if leaves serve whole nodes
     uint32_t n_planes, link_planes; // link_planes = 1 if the planes are one aggregate

@@ -124,12 +124,37 @@ static void check_tree(struct planner *p)
 
 // ---- endpoints, leaves, pods ----
 
+// Leaves, or units of rails, that the irregular groups make; each must be within what a full one
+// is wired for, and all nodes below one.
+static uint64_t count_groups(struct planner *p, uint64_t most_nodes)
+{
+    const struct sand_fabric_spec *s = p->spec;
+    uint64_t units = 0, nodes = 0;
+    for (size_t i = 0; i < s->n_leaf_groups; i++) {
+        const struct sand_leaf_group *group = &s->leaf_groups[i];
+        units += group->n_leaves;
+        nodes += (uint64_t)group->n_leaves * group->n_nodes;
+        if (group->n_nodes == 0 || group->n_leaves == 0 || group->n_nodes > most_nodes)
+            problem(p,
+                    "leaf_group %zu: %" PRIu32 " leaves of %" PRIu32 " nodes; a leaf here is wired "
+                    "for 1 to %" PRIu64,
+                    i, group->n_leaves, group->n_nodes, most_nodes);
+    }
+    if (nodes != p->cluster->n_nodes)
+        problem(p,
+                "the leaf_groups have %" PRIu64 " nodes, the cluster %" PRIu32
+                "; they must be equal",
+                nodes, p->cluster->n_nodes);
+    return units;
+}
+
 static void count_rail_places(struct planner *p)
 {
     const struct sand_fabric_spec *s = p->spec;
     struct sand_fabric_plan *plan = p->plan;
     const uint32_t rails = p->cluster->node_type->n_nics;
-    const uint64_t units = ceil_div(p->cluster->n_nodes, s->nodes_per_unit);
+    const uint64_t units = s->n_leaf_groups > 0 ? count_groups(p, s->nodes_per_unit)
+                                                : ceil_div(p->cluster->n_nodes, s->nodes_per_unit);
     plan->endpoints_per_leaf = s->nodes_per_unit;
     plan->n_leaves = (uint32_t)units * rails; // at most as many as endpoints
     const uint64_t per_pod = (uint64_t)s->units_per_pod * rails;
@@ -164,7 +189,12 @@ static void count_places(struct planner *p)
         return;
     }
     plan->endpoints_per_leaf = s->endpoints_per_leaf;
-    plan->n_leaves = (uint32_t)ceil_div(endpoints, s->endpoints_per_leaf);
+    plan->n_leaves =
+        s->n_leaf_groups > 0
+            ? (uint32_t)count_groups(p, s->endpoints_per_leaf / p->cluster->node_type->n_nics)
+            : (uint32_t)ceil_div(endpoints, s->endpoints_per_leaf);
+    if (plan->n_leaves == 0)
+        return;
     plan->leaves_per_pod = s->n_tiers == 3 ? s->leaves_per_pod : plan->n_leaves;
     plan->n_pods = (uint32_t)ceil_div(plan->n_leaves, plan->leaves_per_pod);
 }

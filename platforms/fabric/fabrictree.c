@@ -8,6 +8,7 @@
 // Aggregated planes are one: a NIC sprays over all of them.
 // Leaf of NIC n: fat tree n / endpoints_per_leaf; rails (NIC j of node i): unit(i) * NICs + j, so
 // that the leaves of a unit follow each other; rail only: j * units + unit(i), a rail being a pod.
+// Irregular trees look the unit (fat tree: the leaf) of a node up.
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -15,6 +16,7 @@
 #include "fabricplan.h"
 #include "fabricwiring.h"
 #include "ids.h"
+#include "mem.h"
 
 // ---- shape ----
 
@@ -49,12 +51,31 @@ static void set_shape(const struct sand_fabric_spec *spec, const struct sand_fab
                               : f->n_planes * (f->n_leaves + f->n_spines + f->n_cores);
 }
 
+static enum sand_rc place_nodes(const struct sand_cluster *cluster, struct sand_fabric *f,
+                                struct sand_diag *diag)
+{
+    const struct sand_fabric_spec *spec = &cluster->fabric;
+    if (spec->n_leaf_groups == 0)
+        return SAND_OK;
+    f->unit_of_node = sand_calloc(f->n_nodes, sizeof *f->unit_of_node);
+    if (f->unit_of_node == NULL)
+        return sand_fail(diag, SAND_ERR_NOMEM, "cluster \"%s\": no memory for its places",
+                         cluster->name);
+    uint32_t node = 0, unit = 0;
+    for (size_t i = 0; i < spec->n_leaf_groups; i++)
+        for (uint32_t leaf = 0; leaf < spec->leaf_groups[i].n_leaves; leaf++, unit++)
+            for (uint32_t n = 0; n < spec->leaf_groups[i].n_nodes; n++)
+                f->unit_of_node[node++] = unit; // the plan has checked that they fit
+    return SAND_OK;
+}
+
 static enum sand_rc shape(const struct sand_cluster *cluster, struct sand_fabric *f,
                           struct fabric_class classes[SAND_LINK_CLASSES], struct sand_diag *diag)
 {
     struct sand_fabric_plan plan;
     SAND_TRY(sand_fabric_plan_make(cluster, &plan, diag));
     set_shape(&cluster->fabric, &plan, f);
+    SAND_TRY(place_nodes(cluster, f, diag));
     const double efficiency =
         f->spreading == SAND_SPREAD_ADAPTIVE ? cluster->fabric.adaptive_efficiency : 1;
     const int aggregate = sand_fabric_is_aggregate(f);
@@ -92,9 +113,10 @@ static uint32_t rail_of(const struct sand_fabric *f, uint32_t nic)
 
 static uint32_t leaf_of(const struct sand_fabric *f, uint32_t nic)
 {
+    const uint32_t node = nic / f->nics_per_node;
     if (f->kind == SAND_FABRIC_FAT_TREE)
-        return nic / f->endpoints_per_leaf;
-    const uint32_t unit = nic / f->nics_per_node / f->endpoints_per_leaf;
+        return f->unit_of_node ? f->unit_of_node[node] : nic / f->endpoints_per_leaf;
+    const uint32_t unit = f->unit_of_node ? f->unit_of_node[node] : node / f->endpoints_per_leaf;
     const uint32_t rail = nic % f->nics_per_node;
     return f->kind == SAND_FABRIC_RAIL_ONLY ? rail * f->leaves_per_pod + unit
                                             : unit * f->nics_per_node + rail;

@@ -137,7 +137,13 @@ static enum sand_rc check_policy(const struct sand_choice *choice, enum sand_pol
 static enum sand_rc check_split(const struct sand_experiment *experiment,
                                 const struct sand_job_spec *job, struct sand_diag *diag)
 {
-    const struct sand_gpu_type *gpu = experiment->cluster.node_type->gpu;
+    const struct sand_cluster *cluster = &experiment->cluster;
+    uint32_t first, end;
+    // A job of no group is checked against the cluster's own nodes, the others where it lands.
+    const struct sand_gpu_type *gpu =
+        job->group && sand_cluster_group_nodes(cluster, job->group, &first, &end)
+            ? sand_cluster_type_of(cluster, first)->gpu
+            : cluster->node_type->gpu;
     struct sand_memory memory;
     size_t errors = diag->n_errors;
     enum sand_rc rc = sand_split_check(job->model, &job->split,

@@ -118,13 +118,29 @@ static void print_simulation(const struct sand_step_profile *p, FILE *out)
     fprintf(out, "  %-26s %14" PRIu64 "\n", "events", p->n_events);
 }
 
+// "128 x h100-sxm-80g + 64 x b200-sxm-180g": runs of nodes of one type.
+static void print_gpus(const struct sand_profile_view *view, FILE *out)
+{
+    const struct sand_cluster *cluster = &view->experiment->cluster;
+    const uint32_t n = view->job->n_nodes;
+    for (uint32_t first = 0, i = 1; first < n; i++) {
+        const struct sand_gpu_type *gpu = sand_cluster_type_of(cluster, view->nodes[first])->gpu;
+        if (i < n && sand_cluster_type_of(cluster, view->nodes[i])->gpu == gpu)
+            continue;
+        fprintf(out, "%s%" PRIu32 " x %s", first > 0 ? " + " : "",
+                (i - first) * cluster->node_type->n_gpus, gpu->id);
+        first = i;
+    }
+}
+
 static void print_head(const struct sand_profile_view *view, FILE *out)
 {
     const struct sand_job_spec *job = view->job;
     const struct sand_split *split = &job->split;
-    const struct sand_node_type *node = view->experiment->cluster.node_type;
-    fprintf(out, "job %s: %s on %" PRIu32 " x %s (%s)\n", job->id, job->model->id,
-            job->n_nodes * node->n_gpus, node->gpu->id, view->experiment->cluster.name);
+    const struct sand_cluster *cluster = &view->experiment->cluster;
+    fprintf(out, "job %s: %s on ", job->id, job->model->id);
+    print_gpus(view, out);
+    fprintf(out, " (%s)\n", cluster->name);
     fprintf(out,
             "split: tp %" PRIu32 ", pp %" PRIu32 ", dp %" PRIu32 ", virtual stages %" PRIu32
             ", micro-batch %" PRIu32 ", global batch %" PRIu32 " x %" PRIu32 " tokens\n",

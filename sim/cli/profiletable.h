@@ -12,6 +12,7 @@ struct sand_profile_view {
     const struct sand_experiment *experiment;
     const struct sand_job_spec *job;
     const struct sand_step_profile *profile;
+    const uint32_t *nodes; // that the job runs on
 };
 
 // For people: at most 100 columns.

@@ -99,6 +99,10 @@ static enum sand_rc show(const struct sand_cluster *cluster, struct sand_diag *d
     printf("%-16s %" PRIu32 " %s, %" PRIu32 " GPUs and %" PRIu32 " NICs of %s each\n", "nodes",
            f->n_nodes, cluster->node_type->id, f->gpus_per_node, f->nics_per_node,
            rate(cluster->node_type->nic->rate_Bps, text));
+    for (size_t i = 0; i < cluster->n_groups; i++)
+        printf("%-16s %s: %" PRIu32 " of them are %s, with NICs of %s\n", "node group",
+               cluster->groups[i].id, cluster->groups[i].n_nodes, cluster->groups[i].node_type->id,
+               rate(cluster->groups[i].node_type->nic->rate_Bps, text));
     if (cluster->node_type->scaleup != SAND_SCALEUP_NONE)
         printf("%-16s domains of %" PRIu32 " GPUs (%" PRIu32 " node%s), %s a GPU and way\n",
                "scale-up", f->gpus_per_node * f->nodes_per_domain, f->nodes_per_domain,

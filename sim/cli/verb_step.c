@@ -7,20 +7,22 @@
 #include "cli.h"
 #include "fabric.h"
 #include "mem.h"
+#include "noderange.h"
 #include "oracle.h"
 #include "profiletable.h"
 #include "spec.h"
 #include "step.h"
 #include "train.h"
 
-enum { KEY_NO_FOLD = 256, KEY_FORMAT, KEY_JOB };
+enum { KEY_NO_FOLD = 256, KEY_FORMAT, KEY_JOB, KEY_NODES };
 
 static const char doc[] =
     "Examples:\n"
     "  sandtable step experiment.xml\n"
     "  sandtable step experiment.xml --set \"jobs/job/split/@pp=8\" --format=json\n"
     "\n"
-    "Places the experiment's first training job on the first nodes of the healthy cluster, "
+    "Places the experiment's first training job on the first nodes of the healthy cluster (of its "
+    "node group; or where --nodes says), "
     "simulates one step, and prints its time, what it consists of, the memory of the fullest GPU "
     "and the use of the links.";
 
@@ -28,6 +30,8 @@ static const struct argp_option options[] = {
     {"job", KEY_JOB, "ID", 0, "Another job than the first training job", 0},
     {"format", KEY_FORMAT, "FORMAT", 0, "text (default), json or csv; SI units in the latter two",
      0},
+    {"nodes", KEY_NODES, "A-B,...", 0,
+     "The nodes it runs on, in rank order, such as 0-255,3840-4095", 0},
     {"no-fold", KEY_NO_FOLD, NULL, 0,
      "Simulate every actor, flow and link instead of one of each class: the same answer, slowly",
      0},
@@ -38,7 +42,7 @@ typedef void printer_fn(const struct sand_profile_view *view, FILE *out);
 struct step_options {
     struct sand_cli_load load;
     struct sand_cli_cache cache;
-    const char *job;
+    const char *job, *nodes;
     printer_fn *print;
     enum sand_folding folding;
 };
@@ -67,6 +71,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_JOB:
         step->job = arg;
+        return 0;
+    case KEY_NODES:
+        step->nodes = arg;
         return 0;
     case KEY_FORMAT:
         step->print = find_printer(state, arg);
@@ -126,9 +133,10 @@ static enum sand_rc solve(const struct sand_step_question *question, const char 
     struct sand_memory memory;
     struct sand_oracle *oracle = NULL;
     sand_step_warn(question, diag);
-    SAND_TRY(sand_memory_check(question->job->model, &question->job->split,
-                               question->cluster->node_type->gpu, question->kernels, &memory,
-                               diag));
+    SAND_TRY(sand_memory_check(
+        question->job->model, &question->job->split,
+        sand_cluster_least_memory(question->cluster, question->nodes, question->job->n_nodes),
+        question->kernels, &memory, diag));
     SAND_TRY(sand_oracle_open(&oracle, diag));
     struct sand_cachestore *store =
         cache ? sand_cachestore_open(cache, SAND_CACHE_LIMIT_B, diag) : NULL;
@@ -139,26 +147,38 @@ static enum sand_rc solve(const struct sand_step_question *question, const char 
     return rc;
 }
 
-static enum sand_rc solve_on_first_nodes(const struct sand_experiment *experiment,
-                                         const struct sand_job_spec *job,
-                                         const struct step_options *step,
-                                         struct sand_fabric *fabric,
-                                         struct sand_step_profile *profile, struct sand_diag *diag)
+// The nodes asked for, or the first of the job's group.
+static enum sand_rc choose_nodes(const struct sand_experiment *experiment,
+                                 const struct sand_job_spec *job, const char *asked,
+                                 uint32_t *nodes, struct sand_diag *diag)
 {
-    uint32_t *nodes = sand_calloc(job->n_nodes, sizeof *nodes);
-    if (!nodes)
-        return sand_fail(diag, SAND_ERR_NOMEM, "out of memory");
+    const struct sand_cluster *cluster = &experiment->cluster;
+    uint32_t first, end;
+    if (asked)
+        return sand_cli_nodes("--nodes", asked, cluster->n_nodes, nodes, job->n_nodes, diag);
+    sand_cluster_group_nodes(cluster, job->group, &first, &end);
     for (uint32_t i = 0; i < job->n_nodes; i++)
-        nodes[i] = i;
+        nodes[i] = first + i;
+    return SAND_OK;
+}
+
+static enum sand_rc answer_on(const struct step_options *step,
+                              const struct sand_experiment *experiment,
+                              const struct sand_job_spec *job, struct sand_fabric *fabric,
+                              uint32_t *nodes, struct sand_diag *diag)
+{
+    struct sand_step_profile profile = {0};
     struct sand_step_question question = {.cluster = &experiment->cluster,
                                           .kernels = experiment->kernels,
                                           .fabric = fabric,
                                           .job = job,
                                           .nodes = nodes,
                                           .folding = step->folding};
-    enum sand_rc rc = solve(&question, step->cache.dir, profile, diag);
-    sand_free(nodes);
-    return rc;
+    SAND_TRY(choose_nodes(experiment, job, step->nodes, nodes, diag));
+    SAND_TRY(solve(&question, step->cache.dir, &profile, diag));
+    const struct sand_profile_view view = {experiment, job, &profile, nodes};
+    step->print(&view, stdout);
+    return SAND_OK;
 }
 
 static enum sand_rc answer(const struct step_options *step,
@@ -166,7 +186,6 @@ static enum sand_rc answer(const struct step_options *step,
 {
     const struct sand_job_spec *job = NULL;
     struct sand_fabric *fabric = NULL;
-    struct sand_step_profile profile = {0};
     SAND_TRY(find_job(experiment, step->job, &job, diag));
     SAND_TRY(sand_cli_check(experiment, NULL, diag));
     if (job->n_nodes > experiment->cluster.n_nodes)
@@ -174,11 +193,11 @@ static enum sand_rc answer(const struct step_options *step,
                          "job \"%s\" asks for %" PRIu32 " nodes, the cluster has %" PRIu32, job->id,
                          job->n_nodes, experiment->cluster.n_nodes);
     SAND_TRY(sand_fabric_build(&experiment->cluster, &fabric, diag));
-    enum sand_rc rc = solve_on_first_nodes(experiment, job, step, fabric, &profile, diag);
+    uint32_t *nodes = sand_calloc(job->n_nodes, sizeof *nodes);
+    enum sand_rc rc = nodes ? answer_on(step, experiment, job, fabric, nodes, diag)
+                            : sand_fail(diag, SAND_ERR_NOMEM, "out of memory");
+    sand_free(nodes);
     sand_fabric_free(fabric);
-    struct sand_profile_view view = {experiment, job, &profile};
-    if (rc == SAND_OK)
-        step->print(&view, stdout);
     return rc;
 }
 

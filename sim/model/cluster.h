@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "hardware.h"
 
@@ -30,6 +31,12 @@ enum sand_cross_rail {
     SAND_CROSS_RAIL_SPINE
 };
 
+// Leaves (of rails: units, one leaf for every rail) that serve fewer nodes than they are wired for.
+struct sand_leaf_group {
+    uint32_t n_nodes;  // below each
+    uint32_t n_leaves; // so many in a row
+};
+
 // A fabric. Oversubscription at a tier is the NIC bandwidth of all endpoints below it divided by
 // the capacity of its uplinks (cumulative, as operators state it); below 1 means more uplink than
 // NIC bandwidth.
@@ -39,6 +46,9 @@ struct sand_fabric_spec {
     uint32_t radix;              // ports of every switch; 0: unlimited (chassis)
     uint32_t endpoints_per_leaf; // fat tree: NIC ports per leaf
     uint32_t nodes_per_unit;     // rails: nodes below one leaf of every rail
+    // Irregular leaves of a tree, in order; none: all are full but the last.
+    const struct sand_leaf_group *leaf_groups;
+    size_t n_leaf_groups;
     double leaf_oversubscription;
     uint32_t leaves_per_pod;     // fat tree of 3 tiers
     uint32_t units_per_pod;      // rail-optimised, 3 tiers
@@ -81,10 +91,20 @@ struct sand_storage_spec {
     double server_write_Bps, server_read_Bps; // sustained, each
 };
 
+// Nodes of another type, a generation bought before or later. Groups take the cluster's nodes from
+// the first on, in order; what they leave is of the cluster's own type.
+struct sand_node_group {
+    const char *id;
+    uint32_t n_nodes;
+    const struct sand_node_type *node_type;
+};
+
 struct sand_cluster {
     const char *name;
-    const struct sand_node_type *node_type;
+    const struct sand_node_type *node_type; // its counts are those of every group
     uint32_t n_nodes;
+    const struct sand_node_group *groups;
+    size_t n_groups;
     uint32_t nodes_per_rack, racks_per_row, rows_per_hall; // place: node -> rack -> row -> hall
     struct sand_fabric_spec fabric;
     const struct sand_impaired *impaired;
@@ -93,6 +113,61 @@ struct sand_cluster {
     double pue;                           // facility power / IT power, 1 if not given
     const struct sand_price_list *prices; // for lists of parts; NULL: none
 };
+
+// What node `node` is. O(groups).
+static inline const struct sand_node_type *sand_cluster_type_of(const struct sand_cluster *cluster,
+                                                                uint32_t node)
+{
+    for (size_t i = 0; i < cluster->n_groups; i++) {
+        if (node < cluster->groups[i].n_nodes)
+            return cluster->groups[i].node_type;
+        node -= cluster->groups[i].n_nodes;
+    }
+    return cluster->node_type;
+}
+
+// The nodes [*first, *end) of group `id`; of the whole cluster for NULL. Returns whether there is
+// such a group.
+static inline int sand_cluster_group_nodes(const struct sand_cluster *cluster, const char *id,
+                                           uint32_t *first, uint32_t *end)
+{
+    *first = 0;
+    *end = cluster->n_nodes;
+    for (size_t i = 0; id && i < cluster->n_groups; i++) {
+        *end = *first + cluster->groups[i].n_nodes;
+        if (strcmp(cluster->groups[i].id, id) == 0)
+            return 1;
+        *first = *end;
+    }
+    return id == NULL;
+}
+
+// The type that rules a step on these nodes, which all wait for each other: the one whose GPU
+// multiplies matrices most slowly in 16 bits; the first of equals.
+static inline const struct sand_node_type *
+sand_cluster_slowest_type(const struct sand_cluster *cluster, const uint32_t *nodes, uint32_t n)
+{
+    const struct sand_node_type *slowest = n > 0 ? NULL : cluster->node_type;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct sand_node_type *type = sand_cluster_type_of(cluster, nodes[i]);
+        if (!slowest || type->gpu->gemm_bf16_flops < slowest->gpu->gemm_bf16_flops)
+            slowest = type;
+    }
+    return slowest;
+}
+
+// The GPU with the least memory among these nodes: what fits there fits everywhere.
+static inline const struct sand_gpu_type *
+sand_cluster_least_memory(const struct sand_cluster *cluster, const uint32_t *nodes, uint32_t n)
+{
+    const struct sand_gpu_type *least = n > 0 ? NULL : cluster->node_type->gpu;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct sand_gpu_type *gpu = sand_cluster_type_of(cluster, nodes[i])->gpu;
+        if (!least || gpu->hbm_B < least->hbm_B)
+            least = gpu;
+    }
+    return least;
+}
 
 static inline uint32_t sand_cluster_gpus(const struct sand_cluster *cluster)
 {

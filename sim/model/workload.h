@@ -97,6 +97,7 @@ enum sand_job_ending {
 struct sand_job_spec {
     const char *id;
     const char *job_class, *user; // NULL: not told
+    const char *group;            // of the cluster's node groups; NULL: any nodes
     enum sand_job_ending ending;
     enum sand_job_kind kind;
     uint32_t n_nodes;

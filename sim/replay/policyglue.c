@@ -155,6 +155,29 @@ enum sand_rc sand_glue_decide(struct sand_world *w)
 
 // ---- place --------------------------------------------------------------------------------------
 
+// Of ascending nodes those of the job's group.
+static const uint32_t *of_group(const struct sand_world *w, const struct sand_world_job *j,
+                                const uint32_t *nodes, size_t n, size_t *n_of_group)
+{
+    uint32_t first, end;
+    size_t from = 0, to = n;
+    if (j->spec->group && sand_cluster_group_nodes(w->cluster, j->spec->group, &first, &end)) {
+        while (from < n && nodes[from] < first)
+            from++;
+        while (to > from && nodes[to - 1] >= end)
+            to--;
+    }
+    *n_of_group = to - from;
+    return nodes + from;
+}
+
+static int is_of_group(const struct sand_world *w, const struct sand_world_job *j, uint32_t node)
+{
+    size_t n;
+    of_group(w, j, &node, 1, &n);
+    return n == 1;
+}
+
 // `allowed`: the state that nodes must be in; held by the job itself when allocated.
 static enum sand_rc check_nodes(const struct sand_glue *glue, const struct sand_world_job *j,
                                 uint32_t allowed, const uint32_t *nodes)
@@ -168,7 +191,7 @@ static enum sand_rc check_nodes(const struct sand_glue *glue, const struct sand_
                                        "gave job \"%s\" node %u; the cluster has nodes 0 to %u",
                                        j->spec->id, node, w->cluster->n_nodes - 1);
         const struct sandtable_node *view = &w->node_views[node];
-        if (view->state != allowed ||
+        if (view->state != allowed || !is_of_group(w, j, node) ||
             (allowed == SANDTABLE_NODE_ALLOCATED && view->job != j->index))
             return sand_glue_violation(
                 glue, "gave job \"%s\" node %u, which is not among the allowed", j->spec->id, node);
@@ -207,8 +230,12 @@ enum sand_rc sand_glue_place(struct sand_world *w, const struct sand_world_job *
     *found = 0;
     if (j->spec->n_nodes > w->n_idle)
         return SAND_OK;
+    size_t n_allowed;
     sand_pool_refresh(w);
-    SAND_TRY(ask_place(w, j, w->idle, w->n_idle, nodes, found));
+    const uint32_t *allowed = of_group(w, j, w->idle, w->n_idle, &n_allowed);
+    if (j->spec->n_nodes > n_allowed)
+        return SAND_OK;
+    SAND_TRY(ask_place(w, j, allowed, n_allowed, nodes, found));
     return *found ? sand_glue_check_nodes(&w->place, j, nodes) : SAND_OK;
 }
 
@@ -307,7 +334,7 @@ static enum sand_rc check_recover(const struct sand_world *w, const struct sand_
         return sand_glue_violation(glue, "gave job \"%s\" the unknown action %u", j->spec->id,
                                    plan->action);
     }
-    if (plan->node >= w->cluster->n_nodes ||
+    if (plan->node >= w->cluster->n_nodes || !is_of_group(w, j, plan->node) ||
         (w->node_views[plan->node].state != SANDTABLE_NODE_SPARE &&
          w->node_views[plan->node].state != SANDTABLE_NODE_IDLE))
         return sand_glue_violation(glue, "gave job \"%s\" node %u, neither spare nor idle",
@@ -319,16 +346,19 @@ enum sand_rc sand_glue_recover(struct sand_world *w, const struct sand_world_job
                                uint32_t failed_node, int must_replace,
                                struct sandtable_recover_plan *plan)
 {
+    size_t n_spares, n_idle;
     sand_pool_refresh(w);
+    const uint32_t *spares = of_group(w, j, w->spares, w->n_spares, &n_spares);
+    const uint32_t *idle = of_group(w, j, w->idle, w->n_idle, &n_idle);
     const struct sandtable_recover_request request = {.job = j->index,
                                                       .failed_node = failed_node,
                                                       .must_replace = (uint32_t)must_replace,
                                                       .nodes = w->node_views,
                                                       .n_all = w->cluster->n_nodes,
-                                                      .spares = w->spares,
-                                                      .n_spares = w->n_spares,
-                                                      .idle = w->idle,
-                                                      .n_idle = w->n_idle};
+                                                      .spares = spares,
+                                                      .n_spares = n_spares,
+                                                      .idle = idle,
+                                                      .n_idle = n_idle};
     *plan = (struct sandtable_recover_plan){.node = SANDTABLE_NONE};
     const int returned = w->recover.policy.table.recover->plan(w->recover.self, &request, plan);
     SAND_TRY(sand_glue_verdict(&w->recover, returned, "plan"));

@@ -72,12 +72,27 @@ static double mean_activity(const struct sand_world *w)
     return weight > 0 ? weighted / weight : 1.0;
 }
 
+// A GPU's share of its server's power; of several generations the mean over their nodes.
+static double gpu_power_W(const struct sand_cluster *cluster, enum sand_power_state state,
+                          double activity)
+{
+    const uint32_t gpus = cluster->node_type->n_gpus; // of every group
+    uint32_t own = cluster->n_nodes;
+    double sum_W = 0;
+    for (size_t i = 0; i < cluster->n_groups; i++) {
+        const struct sand_node_group *group = &cluster->groups[i];
+        own -= group->n_nodes;
+        sum_W += group->n_nodes * sand_power_node_W(group->node_type, state, activity);
+    }
+    sum_W += own * sand_power_node_W(cluster->node_type, state, activity);
+    return sum_W / ((double)cluster->n_nodes * gpus);
+}
+
 static enum sand_rc emit_class(struct sand_world *w, enum sand_gpu_class gpu_class,
                                sand_gpu_ns amount, double activity)
 {
-    const struct sand_node_type *type = w->cluster->node_type;
     const double gpu_W =
-        sand_power_node_W(type, power_state(gpu_class), activity) / type->n_gpus * w->cluster->pue;
+        gpu_power_W(w->cluster, power_state(gpu_class), activity) * w->cluster->pue;
     const double energy_J = sand_gpu_s(amount) * gpu_W;
     w->energy_J += energy_J;
     struct sand_cluster_row row = {.replication = w->options->replication,

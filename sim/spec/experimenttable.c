@@ -148,6 +148,25 @@ const struct spec_element spec_cluster_storage = {
     .size = sizeof(struct sand_storage_spec),
     .doc = "The cluster's storage. Without it no checkpoint can be written."};
 
+static const struct spec_field node_group_fields[] = {
+    {.name = "id",
+     SPEC_MEMBER(SPEC_ID, struct sand_node_group, id),
+     .doc = "Name, for the attribute group of jobs."},
+    {.name = "nodes", SPEC_SIZE(struct sand_node_group, n_nodes), .doc = "Nodes in the group."},
+    {.name = "node",
+     SPEC_REFERENCE(SPEC_NODE, struct sand_node_group, node_type),
+     .doc = "What each of them is. GPUs and NICs are as many as in the cluster's own nodes."},
+};
+
+const struct spec_element spec_node_group = {
+    .name = "node_group",
+    .key = "node_group",
+    FIELDS(node_group_fields),
+    .size = sizeof(struct sand_node_group),
+    .doc = "Nodes of another type on the same fabric. Groups take the cluster's nodes from the "
+           "first on, in order; the others are of the cluster's own type. Leaves are wired for "
+           "that one."};
+
 static const struct spec_field cluster_fields[] = {
     {.name = "name", SPEC_MEMBER(SPEC_TEXT, struct sand_cluster, name), .doc = "Name in reports."},
     {.name = "nodes", SPEC_SIZE(struct sand_cluster, n_nodes), .doc = "Nodes in the cluster."},
@@ -192,6 +211,10 @@ static const struct spec_child cluster_children[] = {
     FABRIC(rail_only, 3),
     FABRIC(dragonfly, 4),
     FABRIC(torus, 5),
+    {.element = &spec_node_group,
+     .place = SPEC_ARRAY,
+     .offset = offsetof(struct sand_cluster, groups),
+     .count_offset = offsetof(struct sand_cluster, n_groups)},
     {.element = &spec_impaired,
      .place = SPEC_ARRAY,
      .offset = offsetof(struct sand_cluster, impaired),

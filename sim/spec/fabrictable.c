@@ -242,6 +242,31 @@ static const struct spec_field rail_only_fields[] = {
     LINK,
 };
 
+static const struct spec_field leaf_group_fields[] = {
+    {.name = "nodes",
+     SPEC_SIZE(struct sand_leaf_group, n_nodes),
+     .doc = "Nodes below each of these leaves; of rails: in each of these units."},
+    {.name = "leaves",
+     SPEC_SIZE(struct sand_leaf_group, n_leaves),
+     SPEC_PRESET("1"),
+     .doc = "How many follow each other; of rails: units."},
+};
+
+const struct spec_element spec_leaf_group = {
+    .name = "leaf_group",
+    .key = "leaf_group",
+    FIELDS(leaf_group_fields),
+    .size = sizeof(struct sand_leaf_group),
+    .doc = "Leaves with fewer nodes than they are wired for, in order. With any of these, they "
+           "list every leaf of the tree. A leaf keeps the uplinks of a full one."};
+
+static const struct spec_child tree_children[] = {
+    {.element = &spec_leaf_group,
+     .place = SPEC_ARRAY,
+     .offset = offsetof(struct sand_fabric_spec, leaf_groups),
+     .count_offset = offsetof(struct sand_fabric_spec, n_leaf_groups)},
+};
+
 static int is_kind(const void *model, enum sand_fabric_kind kind)
 {
     const struct sand_fabric_spec *fabric = model;
@@ -268,17 +293,17 @@ static int is_rail_only(const void *model)
     .size = sizeof(struct sand_fabric_spec), .finish = spec_finish_##element
 
 const struct spec_element spec_fat_tree = {
-    ELEMENT(fat_tree),
+    ELEMENT(fat_tree), .children = tree_children, .n_children = SPEC_COUNT(tree_children),
     .doc = "A fat tree of two or three tiers. Oversubscription is down:up and cumulative, as "
            "operators state it."};
 
 const struct spec_element spec_rail_optimised = {
-    ELEMENT(rail_optimised),
+    ELEMENT(rail_optimised), .children = tree_children, .n_children = SPEC_COUNT(tree_children),
     .doc = "A tree whose leaves are rails: in every scalable unit leaf j serves port j of all "
            "nodes. Traffic of a rail inside a unit crosses one switch."};
 
 const struct spec_element spec_rail_only = {
-    ELEMENT(rail_only),
+    ELEMENT(rail_only), .children = tree_children, .n_children = SPEC_COUNT(tree_children),
     .doc = "Every rail is a network of its own: nothing but the nodes' scale-up domains joins "
            "two rails."};
 

@@ -170,6 +170,11 @@ static const char *const job_forms[] = {"a training job (model, software, split)
 static const struct spec_field job_fields[] = {
     {.name = "id", SPEC_MEMBER(SPEC_ID, struct sand_job_spec, id), .doc = "Name of the job."},
     {.name = "nodes", SPEC_SIZE(struct sand_job_spec, n_nodes), .doc = "Whole nodes it needs."},
+    {.name = "group",
+     SPEC_MEMBER(SPEC_TEXT, struct sand_job_spec, group),
+     .need = SPEC_OPTIONAL,
+     .doc = "The node_group whose nodes it takes. Without it a job may span groups: it trains at "
+            "the pace of the slowest GPU."},
     {.name = "submit",
      SPEC_DATE_NS(struct sand_job_spec, submit_ns),
      SPEC_PRESET("0s"),

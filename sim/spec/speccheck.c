@@ -125,6 +125,24 @@ static void check_room(struct spec_binding *binding, const xmlNode *node,
                    job->id, job->n_nodes, nodes, experiment->cluster.name, spares);
 }
 
+static void check_group(struct spec_binding *binding, const xmlNode *node,
+                        const struct sand_job_spec *job)
+{
+    const struct sand_cluster *cluster = &binding->experiment->cluster;
+    uint32_t first, end;
+    if (!job->group || cluster->n_nodes == 0)
+        return;
+    const int exists = sand_cluster_group_nodes(cluster, job->group, &first, &end);
+    if (!exists)
+        spec_error(binding, place_of(node),
+                   "job \"%s\" has group=\"%s\", but cluster \"%s\" has no <node_group> of that id",
+                   job->id, job->group, cluster->name);
+    else if (end - first < job->n_nodes)
+        spec_error(binding, place_of(node),
+                   "job \"%s\" needs %u nodes, but node_group \"%s\" has %u", job->id, job->n_nodes,
+                   job->group, end - first);
+}
+
 static void check_checkpoint(struct spec_binding *binding, const xmlNode *node,
                              const struct sand_job_spec *job)
 {
@@ -164,6 +182,7 @@ SPEC_FINISH(job)
     struct sand_job_spec *job = model;
     job->kind = job->model ? SAND_JOB_TRAIN : SAND_JOB_RECORDED;
     check_room(binding, node, job);
+    check_group(binding, node, job);
     check_checkpoint(binding, node, job);
     check_precision(binding, node, job);
     int64_t duration_ns = binding->experiment->duration_ns;

@@ -224,6 +224,26 @@ static enum sand_rc fill(const struct step_setting *set, const struct step_traff
     return rc;
 }
 
+// On nodes of several generations: every one must know the precision and hold the job.
+static enum sand_rc check_generations(const struct sand_step_question *q, struct sand_diag *diag)
+{
+    const struct sand_job_spec *job = q->job;
+    struct sand_memory memory;
+    for (uint32_t i = 0; q->cluster->n_groups > 0 && i < job->n_nodes; i++) {
+        const struct sand_gpu_type *gpu = sand_cluster_type_of(q->cluster, q->nodes[i])->gpu;
+        if (!(sand_cost_peak_flops(gpu, job->split.precision) > 0))
+            return sand_fail(diag, SAND_ERR_INPUT,
+                             "job \"%s\": node %u has gpu \"%s\", which lacks the job's precision; "
+                             "give the job a group, or precision=\"bf16\"",
+                             job->id, q->nodes[i], gpu->id);
+    }
+    if (q->cluster->n_groups == 0)
+        return SAND_OK;
+    return sand_memory_check(job->model, &job->split,
+                             sand_cluster_least_memory(q->cluster, q->nodes, job->n_nodes),
+                             q->kernels, &memory, diag);
+}
+
 static enum sand_rc check_question(const struct sand_step_question *q, struct sand_diag *diag)
 {
     const struct sand_job_spec *job = q->job;
@@ -237,7 +257,7 @@ static enum sand_rc check_question(const struct sand_step_question *q, struct sa
         if (q->nodes[i] >= q->fabric->n_nodes)
             return sand_fail(diag, SAND_ERR_INTERNAL, "job \"%s\": node %u of %u", job->id,
                              q->nodes[i], q->fabric->n_nodes);
-    return SAND_OK;
+    return check_generations(q, diag);
 }
 
 enum sand_rc sand_step_prepare(const struct sand_step_question *question, const uint32_t *binding,

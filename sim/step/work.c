@@ -11,7 +11,10 @@ enum { WEIGHT_B = 2 }; // bytes of a gathered parameter: 16-bit weights, whateve
 
 struct step_setting step_setting_make(const struct sand_step_question *q)
 {
-    struct step_setting set = {.q = q, .split = &q->job->split, .type = q->cluster->node_type};
+    struct step_setting set = {
+        .q = q,
+        .split = &q->job->split,
+        .type = sand_cluster_slowest_type(q->cluster, q->nodes, q->job->n_nodes)};
     set.cost = (struct sand_cost){set.type->gpu, q->kernels, q->job->software};
     sand_cost_layer(&set.cost, q->job->model, set.split, &set.layer);
     sand_cost_head(&set.cost, q->job->model, set.split, &set.head);
@@ -198,6 +201,22 @@ double step_optimizer_s(const struct step_setting *set, const struct step_traffi
     return sand_cost_optimizer_s(&set->cost, updated);
 }
 
+// Of all GPUs of the job, whatever generation each is of.
+static double peak_flops(const struct step_setting *set)
+{
+    const struct sand_split *split = set->split;
+    const struct sand_cluster *cluster = set->q->cluster;
+    if (cluster->n_groups == 0)
+        return sand_cost_peak_flops(set->type->gpu, split->precision) * split->tp * split->cp *
+               split->pp * split->dp;
+    double sum = 0;
+    for (uint32_t i = 0; i < set->q->job->n_nodes; i++) {
+        const struct sand_node_type *type = sand_cluster_type_of(cluster, set->q->nodes[i]);
+        sum += sand_cost_peak_flops(type->gpu, split->precision) * type->n_gpus;
+    }
+    return sum;
+}
+
 void step_header_set(const struct step_setting *set, struct step_header *h)
 {
     const struct sand_split *split = set->split;
@@ -226,6 +245,5 @@ void step_header_set(const struct step_setting *set, struct step_header *h)
     h->tokens = (double)split->global_batch * split->sequence;
     h->model_flops = sand_model_flops(model, split);
     h->hardware_flops = h->model_flops + sand_recompute_flops(model, split);
-    h->peak_flops = sand_cost_peak_flops(set->type->gpu, split->precision) * split->tp * split->cp *
-                    split->pp * split->dp;
+    h->peak_flops = peak_flops(set);
 }
