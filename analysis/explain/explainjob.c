@@ -136,9 +136,9 @@ static void print_step(const struct sand_explain_output *output, const struct sa
 
 enum { MOST_INCIDENTS = 5 };
 
-static double cost_s(const struct sand_incidents_row *incident)
+static double cost_s(const struct sand_jobs_row *job, const struct sand_incidents_row *incident)
 {
-    return incident->recovery_s - incident->catch_up_s + incident->partial_step_s;
+    return incident->lost_gpu_s / (double)job->gpus;
 }
 
 // The roots with the greatest cost, the earlier of equal ones first; O(most x incidents).
@@ -152,7 +152,7 @@ static size_t pick_incidents(const struct sand_explain_rows *rows, const struct 
             row->parent != UINT32_MAX)
             continue;
         size_t at = n < MOST_INCIDENTS ? n++ : MOST_INCIDENTS;
-        for (; at > 0 && cost_s(row) > cost_s(picked[at - 1]); at--)
+        for (; at > 0 && cost_s(job, row) > cost_s(job, picked[at - 1]); at--)
             if (at < MOST_INCIDENTS)
                 picked[at] = picked[at - 1];
         if (at < MOST_INCIDENTS)
@@ -178,7 +178,7 @@ static void print_incidents(const struct sand_explain_output *output,
         char label[SAND_STR_SIZE + 16];
         snprintf(label, sizeof label, "%" PRIu32 " %s", picked[i]->incident,
                  picked[i]->fault_class.text);
-        sand_explain_time(output, label, cost_s(picked[i]), 0);
+        sand_explain_time(output, label, cost_s(job, picked[i]), 0);
     }
     fprintf(out, "  more on one: --incident %" PRIu32 " --replication %" PRIu32 "\n",
             picked[0]->incident, job->replication);

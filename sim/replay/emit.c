@@ -110,14 +110,13 @@ static double part_s(const struct sand_incident *i, enum sand_incident_part part
     return sand_s_from_ns(i->parts_ns[part]);
 }
 
-// Lost: the recovery without the step that goes beyond the mark, and the step that was cut off. An
-// incident still open at the end has the parts booked so far.
+// An incident still open at the end has the parts booked so far.
 static enum sand_rc emit_incident(struct sand_world *w, uint32_t number)
 {
     const struct sand_incident *i = &w->incidents[number];
     const struct sand_fault_class *class = sand_incident_class(w, i);
     const int64_t recovery_ns = sand_incident_recovery_ns(i);
-    const int64_t lost_ns = recovery_ns - i->parts_ns[SAND_PART_CATCH_UP] + i->partial_ns;
+    const int64_t lost_ns = sand_incident_lost_ns(i);
     struct sand_incidents_row row = {.replication = w->options->replication,
                                      .incident = number,
                                      .parent = i->parent,

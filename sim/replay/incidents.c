@@ -70,6 +70,7 @@ enum sand_rc sand_incident_open(struct sand_world *w, struct sand_world_job *j,
     w->incidents[number] = (struct sand_incident){.fault = *fault,
                                                   .job = j->index,
                                                   .gpus = j->gpus,
+                                                  .recorded = j->spec->kind == SAND_JOB_RECORDED,
                                                   .parent = j->last_open,
                                                   .next_open = SAND_NONE,
                                                   .fault_ns = w->now_ns,
@@ -105,7 +106,7 @@ static enum sand_incident_part part_of(enum sand_job_phase phase)
 // The part of [since, now) that lies after the high-water mark's boundary.
 static int64_t beyond_mark(const struct sand_world *w, const struct sand_world_job *j)
 {
-    if (j->phase != SAND_PHASE_STEPPING)
+    if (j->phase != SAND_PHASE_STEPPING || j->spec->kind == SAND_JOB_RECORDED)
         return 0;
     const int64_t mark = sand_progress_date(&j->progress, j->highest);
     if (mark >= w->now_ns)
@@ -146,4 +147,10 @@ int64_t sand_incident_recovery_ns(const struct sand_incident *incident)
     for (int part = 0; part < SAND_PARTS; part++)
         sum += incident->parts_ns[part];
     return sum;
+}
+
+int64_t sand_incident_lost_ns(const struct sand_incident *incident)
+{
+    const int64_t ns = sand_incident_recovery_ns(incident) - incident->parts_ns[SAND_PART_CATCH_UP];
+    return incident->recorded ? ns : ns + incident->partial_ns;
 }

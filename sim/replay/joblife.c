@@ -52,12 +52,25 @@ static void leave_waiters(struct sand_world *w, const struct sand_world_job *j)
 
 // ---- phases -------------------------------------------------------------------------------------
 
+// A recorded job with a recovery under way.
+static int was_struck(const struct sand_world_job *j)
+{
+    return j->spec->kind == SAND_JOB_RECORDED && j->first_open != SAND_NONE;
+}
+
+// When a recorded job will have done again what faults cut off: its record is one step, but work
+// like any other (docs/decisions/0007).
+static int64_t mark_date(const struct sand_world_job *j)
+{
+    return sand_progress_part_date(&j->progress, j->highest_part_ns);
+}
+
 // Whole steps done by now; passing the high-water mark ends the recovery.
 static void count_steps(struct sand_world *w, struct sand_world_job *j)
 {
     sand_progress_count(&j->progress, w->now_ns);
     j->done = j->progress.first;
-    if (j->done <= j->highest)
+    if (j->done <= j->highest && !(was_struck(j) && mark_date(j) <= w->now_ns))
         return;
     j->highest = j->done;
     sand_incident_close_all(w, j);
@@ -182,6 +195,8 @@ enum sand_rc sand_life_plan(struct sand_world *w, struct sand_world_job *j)
         steps = steps_at_save(w, j);
     if (j->first_open != SAND_NONE && j->highest + 1 < steps)
         steps = j->highest + 1;
+    if (was_struck(j))
+        return sand_world_put(w, mark_date(j), SAND_RANK_TIMER, SAND_EVENT_JOB, j->slot, &j->token);
     return sand_world_put(w, sand_progress_date(&j->progress, steps),
                           steps == j->total ? SAND_RANK_JOB_END : SAND_RANK_TIMER, SAND_EVENT_JOB,
                           j->slot, &j->token);

@@ -147,6 +147,18 @@ uint64_t sand_progress_steps_at(const struct sand_progress *p, int64_t date)
     return p->first + 1 + (past > 0 ? (uint64_t)(past / step + (past % step != 0)) : 0);
 }
 
+int64_t sand_progress_part_ns(const struct sand_progress *p, int64_t now_ns)
+{
+    const int64_t elapsed = now_ns > p->t0_ns ? now_ns - p->t0_ns : 0;
+    return p->rate.healthy_ns - scale(p->lead_ns - elapsed, p->rate.healthy_ns, p->rate.step_ns);
+}
+
+int64_t sand_progress_part_date(const struct sand_progress *p, int64_t part_ns)
+{
+    const int64_t left = scale(p->rate.healthy_ns - part_ns, p->rate.step_ns, p->rate.healthy_ns);
+    return p->t0_ns + (p->lead_ns - left);
+}
+
 int64_t sand_progress_moving_ns(const struct sand_progress *p, int64_t since_ns, int64_t now_ns)
 {
     const int64_t from = p->t0_ns > since_ns ? p->t0_ns : since_ns;

@@ -63,6 +63,10 @@ int64_t sand_progress_stop(struct sand_progress *p, int64_t now_ns);
 int64_t sand_progress_date(const struct sand_progress *p, uint64_t steps);
 // How many steps are done at the first boundary at or after `date`, which is not before began_ns.
 uint64_t sand_progress_steps_at(const struct sand_progress *p, int64_t date);
+// How much of the step under way is done by now, and the date at which `part_ns` of it is: in time
+// of the healthy step.
+int64_t sand_progress_part_ns(const struct sand_progress *p, int64_t now_ns);
+int64_t sand_progress_part_date(const struct sand_progress *p, int64_t part_ns);
 // Of [since, now), the time that was not stood still. To be asked before the steps are counted.
 int64_t sand_progress_moving_ns(const struct sand_progress *p, int64_t since_ns, int64_t now_ns);
 

@@ -39,12 +39,21 @@ static uint64_t lose_work(struct sand_world *w, struct sand_world_job *j, int64_
     return lost.steps;
 }
 
+static int64_t part_done(const struct sand_world *w, const struct sand_world_job *j)
+{
+    const int cut = j->spec->kind == SAND_JOB_RECORDED && j->phase == SAND_PHASE_STEPPING;
+    return cut ? sand_progress_part_ns(&j->progress, w->now_ns) : 0;
+}
+
 static enum sand_rc interrupt(struct sand_world *w, struct sand_world_job *j,
                               const struct sand_fault *fault)
 {
     sand_life_settle(w, j);
+    const int64_t part_ns = part_done(w, j);
     const int64_t partial_ns = j->phase == SAND_PHASE_STEPPING ? sand_life_pause(w, j) : 0;
     const uint64_t steps = lose_work(w, j, partial_ns);
+    if (part_ns > j->highest_part_ns)
+        j->highest_part_ns = part_ns;
     SAND_TRY(sand_save_abort(w, j));
     SAND_TRY(sand_save_cancel_flow(w, j)); // of a restore
     SAND_TRY(sand_life_close_attempt(w, j));

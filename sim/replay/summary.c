@@ -166,9 +166,7 @@ static void sum_roots(const struct sand_world *w, double *recovery_s, double *lo
         if (i->parent != SAND_NONE)
             continue;
         const int64_t recovery_ns = sand_incident_recovery_ns(i);
-        *lost_gpu_s +=
-            sand_s_from_ns(recovery_ns - i->parts_ns[SAND_PART_CATCH_UP] + i->partial_ns) *
-            (double)i->gpus;
+        *lost_gpu_s += sand_s_from_ns(sand_incident_lost_ns(i)) * (double)i->gpus;
         if (i->recovered_ns < 0)
             continue;
         sum_s += sand_s_from_ns(recovery_ns);

@@ -84,6 +84,7 @@ struct sand_incident {
     struct sand_fault fault;
     uint32_t job, parent;
     uint64_t gpus;      // of the job
+    int recorded;       // the job has no steps: what was cut off is recomputed
     uint32_t next_open; // later open incident of the job
     int64_t fault_ns, recovered_ns;
     uint64_t steps_lost;
@@ -143,9 +144,10 @@ struct sand_world_job {
     uint32_t client_link; // first of two links (up, down) while it runs, or SAND_NONE
     double bytes;         // of a checkpoint, 0: unknown
     // Steps. `done` is brought up to date by sand_life_settle.
-    uint64_t total, done, durable, highest;  // highest: the high-water mark
-    int64_t since_ns;                        // booked until then
-    struct sand_rate rate;                   // of the attempt under way, or of the next
+    uint64_t total, done, durable, highest; // highest: the high-water mark
+    int64_t highest_part_ns; // recorded: the most of its one step that was done, of its record
+    int64_t since_ns;        // booked until then
+    struct sand_rate rate;   // of the attempt under way, or of the next
     struct sand_progress progress;           // of the attempt, also after its end
     struct sand_spent durable_spent;         // of the attempt, up to the last durable step
     struct sand_spent paused_spent;          // of the attempt, up to where the stretch began
@@ -410,6 +412,8 @@ void sand_incident_book(struct sand_world *w, struct sand_world_job *j);
 void sand_incident_settle(struct sand_world *w, struct sand_world_job *j);
 void sand_incident_close_all(struct sand_world *w, struct sand_world_job *j);
 int64_t sand_incident_recovery_ns(const struct sand_incident *incident);
+// The recovery without the step that goes beyond the mark, and the step that was cut off.
+int64_t sand_incident_lost_ns(const struct sand_incident *incident);
 const struct sand_fault_class *sand_incident_class(const struct sand_world *w,
                                                    const struct sand_incident *incident);
 

@@ -92,6 +92,75 @@ Test(replay_faults, restart_on_the_same_nodes)
     cr_assert_eq(count_decisions("restart"), 1);
 }
 
+// A recorded job does again what the fault cut off, no more, and is recovered when it is where it
+// was; the ledger loses the same GPU-seconds.
+Test(replay_faults, a_recorded_job_recomputes_what_was_cut_off)
+{
+    case_set(&c, 2, 3000);
+    case_recorded(&c, "a", 1, 0, 900);
+    case_fault(&c, "hang", 1000, SAND_REMEDY_RESTART, 30, 20, 60, 0);
+    const int64_t fault = strike_node_0(1, 300, 600, 3000);
+    case_run_well(&c, &kept);
+    const struct sand_incidents_row *i = incident(0);
+    cr_assert_float_eq(i->recompute_s, seconds(fault), 1e-9);
+    cr_assert_eq(i->catch_up_s, 0);
+    cr_assert_float_eq(i->partial_step_s, seconds(fault), 1e-9);
+    cr_assert_eq(i->recovered_ns, fault + S(110) + fault);
+    cr_assert_float_eq(i->lost_gpu_s, 8 * (110 + seconds(fault)), 1e-6);
+    cr_assert_float_eq(booked_gpu_s(&kept, "lost"), 8 * seconds(fault), 1e-6);
+    cr_assert_eq(ROWS(&kept, jobs)[0].end_ns, fault + S(110) + S(900));
+}
+
+// A recorded job of 900 s struck between 200 and 300 s, and again before or after it is where it
+// was. Returns the seconds it ran again by then.
+static double strike_recorded_twice(int after, double *first_s)
+{
+    int64_t dates[1][2];
+    case_set(&c, 2, 200000); // in which some run of 900 s is not struck
+    case_recorded(&c, "a", 1, 0, 900);
+    case_fault(&c, "hang", 400, SAND_REMEDY_RESTART, 30, 20, 60, 0);
+    for (c.experiment.seed = 1; c.experiment.seed < 100000; c.experiment.seed++) {
+        case_fault_dates(&c, dates, 1);
+        const double first = seconds(dates[0][0]), again = seconds(dates[0][1]);
+        const double mark = first + 110 + first;
+        if (first > 200 && first < 300 && again > (after ? mark : first + 150) &&
+            again < (after ? mark + 200 : mark - 20))
+            break;
+    }
+    cr_assert_lt(c.experiment.seed, 100000);
+    case_run_well(&c, &kept);
+    cr_assert_geq(N_ROWS(&kept, incidents), 2);
+    double recomputed = 0;
+    for (size_t k = 0; k < N_ROWS(&kept, incidents); k++)
+        recomputed += incident(k)->parent == UINT32_MAX ? incident(k)->recompute_s : 0;
+    cr_assert_eq(ROWS(&kept, jobs)[0].steps_done, 1);
+    cr_assert_float_eq(booked_gpu_s(&kept, "lost"), 8 * recomputed, 1e-6);
+    *first_s = seconds(dates[0][0]);
+    return seconds(dates[0][1]) - *first_s - 110;
+}
+
+// Before: a child, and the mark stays; all that ran twice is recomputed, as the ledger has it lost.
+Test(replay_faults, a_recorded_job_struck_during_its_recovery)
+{
+    double first_s;
+    const double again_s = strike_recorded_twice(0, &first_s);
+    cr_assert_eq(incident(1)->parent, 0);
+    cr_assert_geq(incident(0)->recompute_s, first_s + again_s - 1e-9);
+    cr_assert_eq(incident(1)->recovered_ns, incident(0)->recovered_ns);
+}
+
+// After: the first is over where it was, the second is an incident of its own.
+Test(replay_faults, a_recorded_job_struck_after_its_recovery)
+{
+    double first_s;
+    const double again_s = strike_recorded_twice(1, &first_s);
+    cr_assert_eq(incident(1)->parent, UINT32_MAX);
+    cr_assert_float_eq(incident(0)->recompute_s, first_s, 1e-9);
+    cr_assert_float_eq(seconds(incident(0)->recovered_ns), first_s + 110 + first_s, 1e-9);
+    cr_assert_float_eq(incident(1)->partial_step_s, again_s, 1e-9);
+    cr_assert_geq(incident(1)->recompute_s, again_s - 1e-9);
+}
+
 // Planned interruptions go the same way and are counted apart.
 Test(replay_faults, planned_interruptions_are_counted_apart)
 {

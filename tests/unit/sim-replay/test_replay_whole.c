@@ -105,7 +105,7 @@ static void run_child(uint32_t number, uint64_t fail_at, struct report *report)
     }
     int status;
     cr_assert_eq(waitpid(child, &status, 0), child);
-    cr_assert(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    cr_assert(WIFEXITED(status) && WEXITSTATUS(status) == 0, "status %x", (unsigned)status);
 }
 
 // ---- the closed form ----------------------------------------------------------------------------
