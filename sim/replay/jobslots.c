@@ -118,6 +118,7 @@ static void empty_slot(struct sand_world_job *j)
     sand_free(j->checkpoint);
     sand_free(j->nodes);
     sand_free(j->id);
+    sand_free(j->coupled.loads);
     while (j->answers) {
         struct sand_step_answer *answer = j->answers;
         j->answers = answer->next;

@@ -205,7 +205,8 @@ static enum sand_rc run_instant(struct sand_world *w, int64_t date)
             SAND_TRY(end_instant(w));
         next = sand_agenda_peek(&w->agenda);
     }
-    return end_instant(w);
+    SAND_TRY(end_instant(w));
+    return w->ended ? SAND_OK : sand_coupling_settle(w);
 }
 
 enum sand_rc sand_pump_run(struct sand_bridge *bridge, void *argument)

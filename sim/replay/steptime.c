@@ -106,24 +106,30 @@ static enum sand_rc give(struct sand_world *w, struct sand_world_job *j)
 
 // ---- the oracle ---------------------------------------------------------------------------------
 
-static enum sand_rc question(struct sand_world *w, struct sand_world_job *j, const uint32_t *nodes,
-                             int warn, struct sand_step_answer **answer)
+static struct sand_step_question question_on(const struct sand_world *w,
+                                             const struct sand_world_job *j, const uint32_t *nodes)
 {
-    if (!w->oracle)
-        return sand_fail(w->diag, SAND_ERR_INTERNAL,
-                         "job \"%s\": its step time has to be simulated, but there is no oracle",
-                         j->spec->id);
-    const struct sand_step_question q = {.cluster = w->cluster,
-                                         .kernels = w->experiment->kernels,
-                                         .fabric = w->fabric,
-                                         .job = j->spec,
-                                         .nodes = nodes,
-                                         .folding = SAND_FOLD};
-    if (warn)
-        sand_step_warn(&q, w->diag);
-    struct sand_step_profile profile = {0};
-    SAND_TRY(sand_oracle_step(w->oracle, &q, &profile, w->diag));
-    return remember(w, j, &profile, answer);
+    return (struct sand_step_question){.cluster = w->cluster,
+                                       .kernels = w->experiment->kernels,
+                                       .fabric = w->fabric,
+                                       .job = j->spec,
+                                       .nodes = nodes,
+                                       .folding = SAND_FOLD};
+}
+
+struct sand_step_question sand_steptime_question(const struct sand_world *w,
+                                                 const struct sand_world_job *j)
+{
+    return question_on(w, j, j->nodes);
+}
+
+static enum sand_rc check_oracle(const struct sand_world *w, const struct sand_world_job *j)
+{
+    if (w->oracle)
+        return SAND_OK;
+    return sand_fail(w->diag, SAND_ERR_INTERNAL,
+                     "job \"%s\": its step time has to be simulated, but there is no oracle",
+                     j->spec->id);
 }
 
 // The healthy step: the first nodes of an empty cluster.
@@ -132,18 +138,41 @@ static enum sand_rc ask_healthy(struct sand_world *w, struct sand_world_job *j)
     struct sand_step_answer *answer;
     for (uint32_t i = 0; i < j->spec->n_nodes; i++)
         w->placement[i] = i;
-    SAND_TRY(question(w, j, w->placement, 1, &answer));
+    const struct sand_step_question q = question_on(w, j, w->placement);
+    struct sand_step_profile profile = {0};
+    sand_step_warn(&q, w->diag);
+    SAND_TRY(check_oracle(w, j));
+    SAND_TRY(sand_oracle_step(w->oracle, &q, &profile, w->diag));
+    SAND_TRY(remember(w, j, &profile, &answer));
     j->rate.healthy_ns = answer->step_ns;
     return SAND_OK;
 }
 
+// What the job's step takes on its nodes alone, and puts on the links that others may use.
+static enum sand_rc ask_alone(struct sand_world *w, struct sand_world_job *j,
+                              struct sand_step_profile *profile)
+{
+    struct sand_step_question q = sand_steptime_question(w, j);
+    if (!w->coupling)
+        return sand_oracle_step(w->oracle, &q, profile, w->diag);
+    struct sand_link_load *loads = NULL;
+    size_t n_loads = 0;
+    q.whole_footprint = 1;
+    SAND_TRY(sand_oracle_loads(w->oracle, &q, profile, &loads, &n_loads, w->diag));
+    return sand_coupling_place(w, j, loads, n_loads);
+}
+
+// Neighbours are looked at when the instant ends.
 static enum sand_rc ask_present(struct sand_world *w, struct sand_world_job *j)
 {
+    struct sand_step_profile profile = {0};
     struct sand_step_answer *answer;
-    SAND_TRY(question(w, j, j->nodes, 0, &answer));
+    SAND_TRY(ask_alone(w, j, &profile));
+    SAND_TRY(remember(w, j, &profile, &answer));
     take_profile(w, j, answer);
     j->rate.step_ns = answer->step_ns;
     j->rate.by_ns[SAND_SLOW_PLACEMENT] = answer->step_ns - j->rate.healthy_ns;
+    j->rate.by_ns[SAND_SLOW_NEIGHBOURS] = 0;
     j->rate.data_stall_ns = sand_ns_from_s(answer->profile.data_stall_s);
     return SAND_OK;
 }

@@ -122,6 +122,7 @@ enum sand_rc sand_world_open(struct sand_world *w, const struct sand_experiment 
     SAND_TRY(open_ledger(w));
     SAND_TRY(sand_pool_open(w));
     SAND_TRY(open_faults(w));
+    SAND_TRY(sand_coupling_open(w));
     SAND_TRY(
         sand_glue_open(w, &w->place, SAND_POLICY_PLACE, &experiment->place, SAND_POLICY_PLACE));
     SAND_TRY(sand_glue_open(w, &w->schedule, SAND_POLICY_SCHEDULE, &experiment->schedule,
@@ -147,6 +148,7 @@ void sand_world_close(struct sand_world *w)
     sand_glue_close(&w->place);
     sand_glue_close(&w->recover);
     sand_jobs_close(w);
+    sand_coupling_close(w);
     close_nodes(w);
     sand_free(w->incidents);
     sand_free(w->events);

@@ -2,7 +2,8 @@
 // Who does what: pump.c the loop, jobslots.c which jobs are there, joblife.c a job from arrival to
 // end, saving.c its checkpoints, progress.c how its steps are counted, recovery.c its faults,
 // incidents.c their books, nodepool.c who has which node, policyglue.c what policies see and may
-// do, steptime.c how long a step takes, windows.c the series, emit.c the rows.
+// do, steptime.c how long a step takes,
+// coupling.c who slows whom, windows.c the series, emit.c the rows.
 // SPDX-License-Identifier: GPL-2.0-or-later
 #ifndef SAND_SIM_REPLAY_WORLD_H
 #define SAND_SIM_REPLAY_WORLD_H
@@ -12,6 +13,7 @@
 
 #include "agenda.h"
 #include "bridge.h"
+#include "coupling.h"
 #include "diag.h"
 #include "experiment.h"
 #include "fabric.h"
@@ -180,6 +182,7 @@ struct sand_world_job {
     double plans_s;
     sand_gpu_ns held_gpu_ns;
     struct sand_job_window window;
+    struct sand_coupled coupled;
 };
 
 struct sand_world_node {
@@ -278,6 +281,8 @@ struct sand_world {
     struct sand_incident *incidents;
     size_t n_incidents, incidents_capacity;
     size_t n_answers;
+
+    struct sand_coupling *coupling; // NULL: one job only
 
     // What still lies ahead, for "nothing can ever come".
     int arrival_ahead;
@@ -467,6 +472,9 @@ enum sand_rc sand_glue_recover(struct sand_world *w, const struct sand_world_job
 
 // Sets rate and profile for the job's present nodes.
 enum sand_rc sand_steptime_ask(struct sand_world *w, struct sand_world_job *j);
+// The question of the job's step on its present nodes, valid while they are.
+struct sand_step_question sand_steptime_question(const struct sand_world *w,
+                                                 const struct sand_world_job *j);
 
 // ---- windows.c ----------------------------------------------------------------------------------
 

@@ -10,10 +10,8 @@
 #include "run.h"
 #include "skeleton.h"
 
-enum { FIRST_OFFSETS = 8, MOST_OFFSETS = 64, STEPS = 8, ALONE_STEPS = 3 };
+enum { FIRST_OFFSETS = 8, MOST_OFFSETS = 64, STEPS = 8 };
 static const double enough_error = 0.005;
-// Share of a step by which sends are lengthened to see how the step answers.
-static const double probe_share = 1e-4;
 
 struct measured {
     int64_t from, last; // of the steps counted
@@ -155,36 +153,11 @@ static enum sand_rc record(struct joint *j, uint32_t i)
     return rc;
 }
 
-// How the step answers to sends that take a little longer.
-static enum sand_rc probe(struct joint *j, uint32_t i)
-{
-    struct step_skeleton *skeleton = &j->skeletons[i];
-    if (!(skeleton->n_sends > 0))
-        return SAND_OK;
-    double longer_s = 0;
-    const double more_s = fmax(probe_share * j->period_s[i], 10 * STEP_CLOCK_GRAIN_S);
-    j->full[i].more_latency_s = more_s;
-    SAND_TRY(play_once(j, &j->full[i], &longer_s));
-    j->full[i].more_latency_s = 0;
-    skeleton->response = fmax(0, (longer_s - j->period_s[i]) / more_s);
-    return SAND_OK;
-}
-
-// The skeleton alone: what it leaves out, and what its sends take, is the difference that counts.
+// The skeleton alone: what it leaves out is the difference to the pipeline.
 static enum sand_rc play_bones_alone(struct joint *j, uint32_t i)
 {
-    struct step_skeleton *skeleton = &j->skeletons[i];
-    j->bones[i].skeleton = skeleton;
-    skeleton->alone_sends_s = INFINITY; // no delay yet
-    double sends_s = 0;
-    for (int k = 0; k < ALONE_STEPS; k++) {
-        SAND_TRY(play_once(j, &j->bones[i], &skeleton->alone_s));
-        sends_s = skeleton->sends_s;
-    }
-    skeleton->alone_sends_s = sends_s;
-    SAND_TRY(run_engine_clear(&j->engine));
-    step_run_reset(&j->bones[i]);
-    return SAND_OK;
+    j->bones[i].skeleton = &j->skeletons[i];
+    return play_once(j, &j->bones[i], &j->skeletons[i].alone_s);
 }
 
 // ---- all together
@@ -221,14 +194,29 @@ static enum sand_rc count_step(void *self, struct step_run *run)
     return SAND_OK;
 }
 
-// Where job i starts in its period at the k-th offset: the additive recurrence of the generalised
-// golden ratio (x^(d+1) = x + 1), of low discrepancy in d dimensions for every number of points.
+// The base-2 radical inverse: 2^m points of it are spread evenly (van der Corput 1935).
+static double radical_inverse(uint32_t k)
+{
+    double at = 0, digit = 0.5;
+    for (; k > 0; k >>= 1, digit /= 2)
+        at += (k & 1) * digit;
+    return at;
+}
+
+// Where job i starts in its period at the k-th offset. The first job starts at 0: what counts is
+// how the others lie to it. Two jobs are spread evenly, more by the additive recurrence of the
+// generalised golden ratio (x^(d+1) = x + 1), of low discrepancy in d dimensions for every number
+// of points.
 static double start_share(uint32_t n, uint32_t i, uint32_t k)
 {
+    if (i == 0)
+        return 0;
+    if (n == 2)
+        return radical_inverse(k);
     double x = 2;
     for (int step = 0; step < 64; step++)
-        x = pow(1 + x, 1.0 / (n + 1));
-    const double at = (k + 0.5) * pow(1 / x, i + 1);
+        x = pow(1 + x, 1.0 / n);
+    const double at = (k + 0.5) * pow(1 / x, i);
     return at - floor(at);
 }
 
@@ -324,10 +312,8 @@ static enum sand_rc pump(struct sand_bridge *bridge, void *argument)
     j->engine.bridge = bridge;
     for (uint32_t i = 0; i < j->problem->n; i++) {
         SAND_TRY(record(j, i));
-        if (j->problem->pipelines)
-            continue;
-        SAND_TRY(probe(j, i));
-        SAND_TRY(play_bones_alone(j, i));
+        if (!j->problem->pipelines)
+            SAND_TRY(play_bones_alone(j, i));
     }
     SAND_TRY(play_offsets(j, pumped->solution));
     pumped->solution->n = j->problem->n;

@@ -89,29 +89,34 @@ static void book_wait(struct step_run *run, uint32_t a, int64_t due, double *tra
 // ---- for a skeleton
 // ---------------------------------------------------------------------------------
 
-// An actor comes to where it needs n collectives; it goes on.
-static enum sand_rc note_wait(struct step_run *run, enum run_purpose purpose, uint32_t index,
-                              uint32_t n)
+// An actor comes to where it needs n collectives.
+static enum sand_rc note_wait(struct step_run *run, uint32_t a, enum run_purpose purpose,
+                              uint32_t index, uint32_t n)
 {
     for (uint32_t i = 0; run->recorder != NULL && i < n; i++)
-        SAND_TRY(step_record_wait(run->recorder, purpose, index + i));
+        SAND_TRY(step_record_wait(run->recorder, a, purpose, index + i));
     return SAND_OK;
 }
 
-static void note_go_on(struct step_run *run, enum run_purpose purpose, uint32_t index, uint32_t n)
-{
-    for (uint32_t i = 0; run->recorder != NULL && i < n; i++)
-        step_record_go_on(run->recorder, purpose, index + i);
-}
-
-// A message between two, or inside a group, that is no collective of the stage.
-static enum sand_rc put_send(struct step_run *run, uint32_t stage, uint32_t f, double bytes,
-                             double latency_s, enum run_purpose purpose, uint32_t subject)
+static void note_go_on(struct step_run *run, uint32_t a)
 {
     if (run->recorder != NULL)
-        SAND_TRY(step_record_send(run->recorder, stage, f, bytes));
-    if (run->more_latency_s > 0 && run->coupled[f])
-        latency_s += run->more_latency_s;
+        step_record_go_on(run->recorder, a);
+}
+
+static enum sand_rc note_join(struct step_run *run, uint32_t a, enum run_purpose purpose,
+                              uint32_t index)
+{
+    return run->recorder == NULL ? SAND_OK : step_record_join(run->recorder, a, purpose, index);
+}
+
+// A message that is no collective; part of an input, or waited for by its sender (SAND_NONE).
+static enum sand_rc put_send(struct step_run *run, uint32_t a, uint32_t f, double bytes,
+                             double latency_s, enum run_purpose purpose, uint32_t subject)
+{
+    const uint32_t input = purpose == RUN_SEND ? subject : SAND_NONE;
+    if (run->recorder != NULL)
+        SAND_TRY(step_record_send(run->recorder, a, f, bytes, latency_s, input));
     return run_flow_put(run, f, bytes, latency_s, purpose, subject);
 }
 
@@ -125,8 +130,6 @@ static enum sand_rc collective_begin(struct step_run *run, enum run_purpose purp
     const struct step_stage *stage = &run->problem->stages[c->stage];
     c->joined_at = run->engine->now;
     c->pending = stage->n_rings;
-    if (run->recorder != NULL)
-        SAND_TRY(step_record_start(run->recorder, purpose, index));
     for (uint32_t i = 0; i < stage->n_rings; i++)
         SAND_TRY(run_flow_put(run, run->problem->rings[stage->first_ring + i], c->bytes,
                               c->latency_s, purpose, index));
@@ -134,9 +137,10 @@ static enum sand_rc collective_begin(struct step_run *run, enum run_purpose purp
 }
 
 // An actor is ready for its part of a collective; the last of the stage's actors starts it.
-static enum sand_rc join(struct step_run *run, enum run_purpose purpose, uint32_t index)
+static enum sand_rc join(struct step_run *run, uint32_t a, enum run_purpose purpose, uint32_t index)
 {
     struct run_collective *c = &run_list(run, purpose)[index];
+    SAND_TRY(note_join(run, a, purpose, index));
     if (c->done || ++c->joined < run->problem->stages[c->stage].n_actors)
         return SAND_OK;
     return collective_begin(run, purpose, index);
@@ -156,7 +160,7 @@ static enum sand_rc gather_ahead(struct step_run *run, uint32_t a)
     }
     if (pc == run->ops_per_stage)
         return SAND_OK;
-    return join(run, RUN_GATHER, collective_index(run, a, pc, piece));
+    return join(run, a, RUN_GATHER, collective_index(run, a, pc, piece));
 }
 
 // The reduction of the piece before sets out: behind the weights, which are wanted sooner.
@@ -166,7 +170,7 @@ static enum sand_rc pay_reduction(struct step_run *run, uint32_t a)
     if (index == SAND_NONE)
         return SAND_OK;
     run->actors[a].owed = SAND_NONE;
-    return join(run, RUN_REDUCE, index);
+    return join(run, a, RUN_REDUCE, index);
 }
 
 // ---- pieces of work
@@ -198,23 +202,27 @@ static enum sand_rc try_piece(struct step_run *run, uint32_t a)
     const struct sand_stage_op *op = current_op(run, a);
     if (actor->piece == 0 && actor->state != RUN_WAIT_GATHER && !is_source(run, stage, op)) {
         const struct run_input *input = input_of(run, a, op->backward, op->chunk, op->micro_batch);
+        const uint32_t index = (uint32_t)(input - run->inputs);
         actor->state = RUN_WAIT_INPUT;
+        if (run->recorder != NULL)
+            step_record_want(run->recorder, index);
         if (!input->arrived)
             return SAND_OK;
         book_wait(run, a, input->sent, &actor->pp_s);
+        if (run->recorder != NULL)
+            SAND_TRY(step_record_take(run->recorder, a, index));
     }
     if (needs_gather(run, op)) {
         const uint32_t index = collective_index(run, a, actor->pc, actor->piece);
         if (actor->state != RUN_WAIT_GATHER) {
-            SAND_TRY(note_wait(run, RUN_GATHER, index, 1));
-            SAND_TRY(note_wait(run, RUN_LATE_GATHER, index, 1));
-            SAND_TRY(join(run, RUN_LATE_GATHER, index));
+            SAND_TRY(note_wait(run, a, RUN_GATHER, index, 1));
+            SAND_TRY(note_wait(run, a, RUN_LATE_GATHER, index, 1));
+            SAND_TRY(join(run, a, RUN_LATE_GATHER, index));
         }
         actor->state = RUN_WAIT_GATHER;
         if (!run_list(run, RUN_GATHER)[index].done || !run_list(run, RUN_LATE_GATHER)[index].done)
             return SAND_OK;
-        note_go_on(run, RUN_GATHER, index, 1);
-        note_go_on(run, RUN_LATE_GATHER, index, 1);
+        note_go_on(run, a);
         book_wait(run, a, 0, &actor->dp_s);
     }
     return begin_piece(run, a);
@@ -244,7 +252,7 @@ static enum sand_rc try_optimizer(struct step_run *run, uint32_t a)
     if (run->stages[stage].reduces_left > 0)
         return SAND_OK;
     book_wait(run, a, run->stages[stage].last_joined, &actor->dp_s);
-    note_go_on(run, RUN_REDUCE, run->stages[stage].first_collective, run->stages[stage].n_reduces);
+    note_go_on(run, a);
     actor->state = RUN_OPTIMIZER;
     const double tail_s =
         run->problem->stages[stage].optimizer_s * run->problem->actors[a].slowness +
@@ -262,8 +270,8 @@ static enum sand_rc begin_tail(struct step_run *run, uint32_t a)
     SAND_TRY(pay_reduction(run, a));
     if (!h->overlap_reduce)
         for (uint32_t i = 0; i < st->n_reduces; i++)
-            SAND_TRY(join(run, RUN_REDUCE, st->first_collective + i));
-    SAND_TRY(note_wait(run, RUN_REDUCE, st->first_collective, st->n_reduces));
+            SAND_TRY(join(run, a, RUN_REDUCE, st->first_collective + i));
+    SAND_TRY(note_wait(run, a, RUN_REDUCE, st->first_collective, st->n_reduces));
     return try_optimizer(run, a);
 }
 
@@ -286,7 +294,9 @@ static enum sand_rc tail_done(struct step_run *run, uint32_t a)
     if (!h->gathers || h->overlap_gather)
         return finish_actor(run, a);
     run->actors[a].state = RUN_WAIT_LAST_GATHER;
-    SAND_TRY(note_wait(run, RUN_GATHER, st->first_collective, st->n_gathers));
+    for (uint32_t i = 0; i < st->n_gathers; i++)
+        SAND_TRY(note_join(run, a, RUN_GATHER, st->first_collective + i));
+    SAND_TRY(note_wait(run, a, RUN_GATHER, st->first_collective, st->n_gathers));
     if (++st->gather_joined < run->problem->stages[stage].n_actors)
         return SAND_OK;
     st->last_joined = run->engine->now;
@@ -308,13 +318,11 @@ static enum sand_rc wake_stage(struct step_run *run, uint32_t stage, enum run_st
             SAND_TRY(try_piece(run, a));
         } else if (state == RUN_WAIT_EXPOSED) {
             book_wait(run, a, 0, &run->actors[a].dp_s);
-            note_go_on(run, RUN_LATE_REDUCE,
-                       collective_index(run, a, run->actors[a].pc, run->actors[a].piece), 1);
+            note_go_on(run, a);
             SAND_TRY(end_piece(run, a));
         } else {
             book_wait(run, a, run->stages[stage].last_joined, &run->actors[a].dp_s);
-            note_go_on(run, RUN_GATHER, run->stages[stage].first_collective,
-                       run->stages[stage].n_gathers);
+            note_go_on(run, a);
             SAND_TRY(finish_actor(run, a));
         }
     }
@@ -347,7 +355,7 @@ static enum sand_rc send_rails(struct step_run *run, uint32_t input, uint32_t ba
     const struct step_actor *from = &run->problem->actors[in->from];
     in->pending = from->n_sends[backward];
     for (uint32_t i = 0; i < from->n_sends[backward]; i++)
-        SAND_TRY(put_send(run, from->stage, run->problem->sends[from->first_send[backward] + i],
+        SAND_TRY(put_send(run, in->from, run->problem->sends[from->first_send[backward] + i],
                           h->send_B, h->send_latency_s, RUN_SEND, input));
     return SAND_OK;
 }
@@ -406,6 +414,7 @@ static enum sand_rc end_piece(struct step_run *run, uint32_t a)
 // Compute and exposed tensor- and context-parallel traffic of a piece are over.
 static enum sand_rc piece_done(struct step_run *run, uint32_t a)
 {
+    note_go_on(run, a);
     struct run_actor *actor = &run->actors[a];
     actor->tp_s += run_seconds(run->engine->now - actor->tp_begun);
     actor->ready = run->engine->now;
@@ -419,13 +428,14 @@ static enum sand_rc piece_done(struct step_run *run, uint32_t a)
     if (run_list(run, RUN_LATE_REDUCE)[index].done)
         return end_piece(run, a);
     actor->state = RUN_WAIT_EXPOSED;
-    SAND_TRY(note_wait(run, RUN_LATE_REDUCE, index, 1));
-    return join(run, RUN_LATE_REDUCE, index);
+    SAND_TRY(note_wait(run, a, RUN_LATE_REDUCE, index, 1));
+    return join(run, a, RUN_LATE_REDUCE, index);
 }
 
 // The exposed part of the ring of keys and values follows that of tensor parallelism.
 static enum sand_rc tp_done(struct step_run *run, uint32_t a)
 {
+    note_go_on(run, a);
     const struct step_actor *what = &run->problem->actors[a];
     const struct sand_stage_op *op = current_op(run, a);
     const struct step_chunk *chunk = chunk_of(run, what->stage, op->chunk);
@@ -434,7 +444,7 @@ static enum sand_rc tp_done(struct step_run *run, uint32_t a)
         return piece_done(run, a);
     run->actors[a].pending = what->n_cp;
     for (uint32_t i = 0; i < what->n_cp; i++)
-        SAND_TRY(put_send(run, what->stage, run->problem->sends[what->first_cp + i],
+        SAND_TRY(put_send(run, a, run->problem->sends[what->first_cp + i],
                           chunk->cp_B[op->backward] / pieces,
                           chunk->cp_latency_s[op->backward] / pieces, RUN_CP, a));
     return SAND_OK;
@@ -450,7 +460,7 @@ static enum sand_rc work_done(struct step_run *run, uint32_t a)
     run->actors[a].tp_begun = run->engine->now;
     if (what->tp_flow == SAND_NONE || chunk->tp_B[op->backward] <= 0)
         return tp_done(run, a);
-    return put_send(run, what->stage, what->tp_flow, chunk->tp_B[op->backward] / pieces,
+    return put_send(run, a, what->tp_flow, chunk->tp_B[op->backward] / pieces,
                     chunk->tp_latency_s[op->backward] / pieces, RUN_TP, a);
 }
 
@@ -513,6 +523,16 @@ enum sand_rc step_run_stuck(struct step_run *run)
                      "step: waiting for a collective that never starts");
 }
 
+// Nobody is waited for before the weights of the first operations set out.
+static enum sand_rc gather_at_once(struct step_run *run, uint32_t index)
+{
+    const uint32_t stage = run_list(run, RUN_GATHER)[index].stage;
+    for (uint32_t a = 0; run->recorder != NULL && a < run->problem->n_actors; a++)
+        if (run->problem->actors[a].stage == stage)
+            SAND_TRY(note_join(run, a, RUN_GATHER, index));
+    return collective_begin(run, RUN_GATHER, index);
+}
+
 // Weights that are prefetched set out first, then every actor begins.
 enum sand_rc step_run_begin(struct step_run *run)
 {
@@ -524,9 +544,9 @@ enum sand_rc step_run_begin(struct step_run *run)
     if (h->overlap_gather && !h->sharded)
         for (uint32_t i = 0; i < run->n_collectives; i++)
             if (!run_list(run, RUN_GATHER)[i].done)
-                SAND_TRY(collective_begin(run, RUN_GATHER, i));
+                SAND_TRY(gather_at_once(run, i));
     for (uint32_t a = 0; h->sharded && a < run->problem->n_actors; a++)
-        SAND_TRY(join(run, RUN_GATHER, collective_index(run, a, 0, 0)));
+        SAND_TRY(join(run, a, RUN_GATHER, collective_index(run, a, 0, 0)));
     for (uint32_t a = 0; a < run->problem->n_actors; a++)
         SAND_TRY(next_op(run, a));
     return SAND_OK;

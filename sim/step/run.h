@@ -88,7 +88,6 @@ struct step_run {
     uint32_t index;                 // among the engine's runs
     struct step_recorder *recorder; // NULL: nobody writes down what happens when
     struct step_skeleton *skeleton; // not NULL: this is played instead of the pipeline
-    double more_latency_s;          // of messages that are no collectives, on coupled links
     int64_t step_begun;
     size_t ops_per_stage;
     struct run_actor *actors;
