@@ -117,7 +117,8 @@ void sand_cli_print_assumptions(const struct sand_experiment *experiment, FILE *
 // ---- terminal
 // -------------------------------------------------------------------------------------
 
-// A progress bar on stderr; does nothing unless stderr is a terminal and CI is unset.
+// A progress bar on stderr; does nothing unless stderr is a terminal and CI is unset. `units` 0: no
+// count of replications beside it.
 struct sand_cli_progress {
     int active, shown;
     int permille;

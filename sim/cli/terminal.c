@@ -49,8 +49,10 @@ void sand_cli_progress_draw(void *self, double done, uint32_t units_done, uint32
     progress->units_done = units_done;
     progress->shown = 1;
     const int width = bar_width((int)sizeof full - 1), filled = (int)(done * width);
-    fprintf(stderr, "\r[%.*s%.*s] %5.1f%%  %" PRIu32 " of %" PRIu32 " replications", filled, full,
-            width - filled, empty, done * 100.0, units_done, units);
+    fprintf(stderr, "\r[%.*s%.*s] %5.1f%%", filled, full, width - filled, empty, done * 100.0);
+    if (units > 0)
+        fprintf(stderr, "  %" PRIu32 " of %" PRIu32 " replications", units_done, units);
+    fflush(stderr);
 }
 
 void sand_cli_progress_close(struct sand_cli_progress *progress)

@@ -12,19 +12,32 @@
 #include "profiletable.h"
 #include "spec.h"
 #include "step.h"
+#include "stepsearch.h"
 #include "train.h"
 
-enum { KEY_NO_FOLD = 256, KEY_FORMAT, KEY_JOB, KEY_NODES };
+enum {
+    KEY_NO_FOLD = 256,
+    KEY_FORMAT,
+    KEY_JOB,
+    KEY_NODES,
+    KEY_SEARCH,
+    KEY_GPUS,
+    KEY_BATCH,
+    KEY_TOP,
+    KEY_SIMULATE
+};
 
 static const char doc[] =
     "Examples:\n"
     "  sandtable step experiment.xml\n"
     "  sandtable step experiment.xml --set \"jobs/job/split/@pp=8\" --format=json\n"
+    "  sandtable step experiment.xml --search --gpus 1024 --batch 512\n"
     "\n"
     "Places the experiment's first training job on the first nodes of the healthy cluster (of its "
     "node group; or where --nodes says), "
     "simulates one step, and prints its time, what it consists of, the memory of the fullest GPU "
-    "and the use of the links.";
+    "and the use of the links. With --search it looks for better splits of that job's model: all "
+    "of them by a closed form, the best few simulated, those that exceed the memory left out.";
 
 static const struct argp_option options[] = {
     {"job", KEY_JOB, "ID", 0, "Another job than the first training job", 0},
@@ -35,30 +48,62 @@ static const struct argp_option options[] = {
     {"no-fold", KEY_NO_FOLD, NULL, 0,
      "Simulate every actor, flow and link instead of one of each class: the same answer, slowly",
      0},
+    {"search", KEY_SEARCH, NULL, 0, "Rank the best splits instead of simulating the job's own", 0},
+    {"gpus", KEY_GPUS, "N", 0, "With --search: on so many GPUs; default: the job's", 0},
+    {"batch", KEY_BATCH, "N", 0, "With --search: sequences a step; default: the job's", 0},
+    {"top", KEY_TOP, "N", 0, "With --search: shapes in the table; default: 10", 0},
+    {"simulate", KEY_SIMULATE, "N", 0,
+     "With --search: simulate the N best splits and those of the N best shapes; default: 12", 0},
     {0}};
 
-typedef void printer_fn(const struct sand_profile_view *view, FILE *out);
+enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_CSV, N_FORMATS };
 
 struct step_options {
     struct sand_cli_load load;
     struct sand_cli_cache cache;
     const char *job, *nodes;
-    printer_fn *print;
+    enum format format;
     enum sand_folding folding;
+    int searches;
+    const char *search_only; // an option that was given and makes sense with --search alone
+    struct sand_step_search search;
 };
 
-static printer_fn *find_printer(struct argp_state *state, const char *format)
+static enum format find_format(struct argp_state *state, const char *format)
 {
     static const char *const names[] = {"text", "json", "csv"};
-    static printer_fn *const printers[] = {sand_profile_print_text, sand_profile_print_json,
-                                           sand_profile_print_csv};
-    for (size_t i = 0; i < 3; i++)
+    for (int i = 0; i < N_FORMATS; i++)
         if (strcmp(names[i], format) == 0)
-            return printers[i];
-    const char *nearest = sand_nearest(format, names, 3);
+            return (enum format)i;
+    const char *nearest = sand_nearest(format, names, N_FORMATS);
     argp_error(state, "--format is \"%s\": must be text, json or csv%s%s%s", format,
                nearest ? "; did you mean " : "", nearest ? nearest : "", nearest ? "?" : "");
-    return sand_profile_print_text;
+    return FORMAT_TEXT;
+}
+
+static error_t parse_search(struct step_options *step, int key, char *arg, struct argp_state *state)
+{
+    static const struct {
+        int key;
+        const char *name;
+        uint32_t most; // what a search of is no longer a matter of seconds
+    } counts[] = {{KEY_GPUS, "--gpus", UINT32_MAX},
+                  {KEY_BATCH, "--batch", UINT32_MAX},
+                  {KEY_TOP, "--top", UINT32_MAX},
+                  {KEY_SIMULATE, "--simulate", 10000}};
+    uint32_t *const values[] = {&step->search.gpus, &step->search.batch, &step->search.top,
+                                &step->search.simulate};
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+        if (counts[i].key != key)
+            continue;
+        *values[i] = sand_cli_count(state, counts[i].name, arg, 1);
+        step->search_only = counts[i].name;
+        if (*values[i] > counts[i].most)
+            argp_error(state, "%s is \"%s\": at most %" PRIu32, counts[i].name, arg,
+                       counts[i].most);
+        return 0;
+    }
+    return ARGP_ERR_UNKNOWN;
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -76,13 +121,20 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         step->nodes = arg;
         return 0;
     case KEY_FORMAT:
-        step->print = find_printer(state, arg);
+        step->format = find_format(state, arg);
         return 0;
     case KEY_NO_FOLD:
         step->folding = SAND_NO_FOLD;
         return 0;
+    case KEY_SEARCH:
+        step->searches = 1;
+        return 0;
+    case ARGP_KEY_END:
+        if (step->search_only && !step->searches)
+            argp_error(state, "%s goes with --search", step->search_only);
+        return 0;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return parse_search(step, key, arg, state);
     }
 }
 
@@ -167,6 +219,8 @@ static enum sand_rc answer_on(const struct step_options *step,
                               const struct sand_job_spec *job, struct sand_fabric *fabric,
                               uint32_t *nodes, struct sand_diag *diag)
 {
+    static void (*const printers[N_FORMATS])(const struct sand_profile_view *, FILE *) = {
+        sand_profile_print_text, sand_profile_print_json, sand_profile_print_csv};
     struct sand_step_profile profile = {0};
     struct sand_step_question question = {.cluster = &experiment->cluster,
                                           .kernels = experiment->kernels,
@@ -177,16 +231,15 @@ static enum sand_rc answer_on(const struct step_options *step,
     SAND_TRY(choose_nodes(experiment, job, step->nodes, nodes, diag));
     SAND_TRY(solve(&question, step->cache.dir, &profile, diag));
     const struct sand_profile_view view = {experiment, job, &profile, nodes};
-    step->print(&view, stdout);
+    printers[step->format](&view, stdout);
     return SAND_OK;
 }
 
-static enum sand_rc answer(const struct step_options *step,
-                           const struct sand_experiment *experiment, struct sand_diag *diag)
+static enum sand_rc simulate(const struct step_options *step,
+                             const struct sand_experiment *experiment,
+                             const struct sand_job_spec *job, struct sand_diag *diag)
 {
-    const struct sand_job_spec *job = NULL;
     struct sand_fabric *fabric = NULL;
-    SAND_TRY(find_job(experiment, step->job, &job, diag));
     SAND_TRY(sand_cli_check(experiment, NULL, diag));
     if (job->n_nodes > experiment->cluster.n_nodes)
         return sand_fail(diag, SAND_ERR_INPUT,
@@ -199,6 +252,27 @@ static enum sand_rc answer(const struct step_options *step,
     sand_free(nodes);
     sand_fabric_free(fabric);
     return rc;
+}
+
+static enum sand_rc search(const struct step_options *step,
+                           const struct sand_experiment *experiment,
+                           const struct sand_job_spec *job, struct sand_diag *diag)
+{
+    static sand_search_printer *const printers[N_FORMATS] = {
+        sand_search_print_text, sand_search_print_json, sand_search_print_csv};
+    struct sand_step_search search = step->search;
+    search.cache = step->cache.dir;
+    search.print = printers[step->format];
+    return sand_cli_step_search(&search, experiment, job, diag);
+}
+
+static enum sand_rc answer(const struct step_options *step,
+                           const struct sand_experiment *experiment, struct sand_diag *diag)
+{
+    const struct sand_job_spec *job = NULL;
+    SAND_TRY(find_job(experiment, step->job, &job, diag));
+    return step->searches ? search(step, experiment, job, diag)
+                          : simulate(step, experiment, job, diag);
 }
 
 static enum sand_rc execute(const struct step_options *step, struct sand_diag *diag)
@@ -215,7 +289,7 @@ static enum sand_rc run(int argc, char **argv)
     static const struct argp_child children[] = {
         {&sand_cli_load_argp, 0, NULL, 0}, {&sand_cli_cache_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {options, parse, "EXPERIMENT.xml", doc, children, NULL, NULL};
-    struct step_options step = {.print = sand_profile_print_text, .folding = SAND_FOLD};
+    struct step_options step = {.folding = SAND_FOLD, .search = {.top = 10, .simulate = 12}};
     struct sand_diag diag = {0};
     sand_cli_parse(&argp, argc, argv, &step);
     enum sand_rc rc = execute(&step, &diag);

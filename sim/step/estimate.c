@@ -33,23 +33,45 @@ static double smallest_share_Bps(const struct step_traffic *traffic, const doubl
     return least_Bps;
 }
 
+// Whether a link that holds the rings back carries the other kind too.
+static int meets_rings(const struct step_traffic *traffic, double rate_Bps, const double *ring_load,
+                       const double *load)
+{
+    for (uint32_t l = 0; l < traffic->n_links; l++)
+        if (load[l] > 0 && traffic->links[l].capacity_Bps <= rate_Bps * ring_load[l] * (1 + 1e-9))
+            return 1;
+    return 0;
+}
+
+static void fill_layout(const struct step_traffic *traffic, double *ring_load, double *load,
+                        struct sand_step_layout *layout)
+{
+    *layout = (struct sand_step_layout){
+        .copies = traffic->dp, .ring_nodes = traffic->ring_nodes, .channels = traffic->channels};
+    add_loads(traffic, STEP_FLOW_RING, ring_load);
+    layout->rate_Bps[STEP_FLOW_RING] = smallest_share_Bps(traffic, ring_load);
+    for (uint32_t kind = 0; kind < STEP_FLOW_RING; kind++) {
+        add_loads(traffic, kind, load);
+        layout->rate_Bps[kind] = smallest_share_Bps(traffic, load);
+        layout->meets_rings[kind] =
+            (uint8_t)meets_rings(traffic, layout->rate_Bps[STEP_FLOW_RING], ring_load, load);
+    }
+}
+
 enum sand_rc sand_step_layout_find(const struct sand_step_question *question,
                                    struct sand_step_layout *layout, struct sand_diag *diag)
 {
     struct step_traffic traffic;
     SAND_TRY(step_traffic_build(question, NULL, 0, &traffic, diag));
+    double *ring_load = sand_calloc(traffic.n_links, sizeof *ring_load);
     double *load = sand_calloc(traffic.n_links, sizeof *load);
-    *layout = (struct sand_step_layout){
-        .copies = traffic.dp, .ring_nodes = traffic.ring_nodes, .channels = traffic.channels};
-    for (uint32_t kind = 0; load != NULL && kind <= STEP_FLOW_RING; kind++) {
-        add_loads(&traffic, kind, load);
-        layout->rate_Bps[kind] = smallest_share_Bps(&traffic, load);
-    }
+    const enum sand_rc rc = ring_load == NULL || load == NULL ? SAND_ERR_NOMEM : SAND_OK;
+    if (rc == SAND_OK)
+        fill_layout(&traffic, ring_load, load, layout);
     step_traffic_free(&traffic);
-    const enum sand_rc rc =
-        load == NULL ? sand_fail(diag, SAND_ERR_NOMEM, "out of memory") : SAND_OK;
+    sand_free(ring_load);
     sand_free(load);
-    return rc;
+    return rc == SAND_OK ? rc : sand_fail(diag, rc, "out of memory");
 }
 
 // ---- one stage ----------------------------------------------------------------------------------
@@ -79,23 +101,31 @@ static double smaller(double a, double b)
     return a < b ? a : b;
 }
 
-// Traffic that follows compute in every pass; `backward` 0 or 1.
-static double follows_s(const struct step_chunk *chunk, const struct sand_step_layout *layout,
-                        int backward)
+// Traffic that follows compute in every pass; `backward` 0 or 1. What of it shares the links that
+// hold the rings back.
+struct following {
+    double all_s, on_rings_s;
+};
+
+static struct following follows(const struct step_chunk *chunk,
+                                const struct sand_step_layout *layout, int backward)
 {
-    return transfer_s(chunk->tp_B[backward], chunk->tp_latency_s[backward],
-                      layout->rate_Bps[STEP_FLOW_TP]) +
-           transfer_s(chunk->cp_B[backward], chunk->cp_latency_s[backward],
-                      layout->rate_Bps[STEP_FLOW_CP]);
+    const double tp_s = transfer_s(chunk->tp_B[backward], chunk->tp_latency_s[backward],
+                                   layout->rate_Bps[STEP_FLOW_TP]);
+    const double cp_s = transfer_s(chunk->cp_B[backward], chunk->cp_latency_s[backward],
+                                   layout->rate_Bps[STEP_FLOW_CP]);
+    return (struct following){.all_s = tp_s + cp_s,
+                              .on_rings_s = layout->meets_rings[STEP_FLOW_TP] * tp_s +
+                                            layout->meets_rings[STEP_FLOW_CP] * cp_s};
 }
 
-// What sharding adds to a pass of `pass_s` in `pieces`: the part of its traffic that compute waits
-// for, or the time by which the rings are slower than compute.
-static double sharding_s(const struct step_header *h, const struct step_chunk *chunk, double pass_s,
+// What sharding adds to a pass whose rings are free for `free_s`, in pieces: the part of its
+// traffic that compute waits for, or the time by which the rings are slower.
+static double sharding_s(const struct step_header *h, const struct step_chunk *chunk, double free_s,
                          double gather_s, double reduce_s)
 {
     const double late_s = h->exposed_gather * gather_s + h->exposed_reduce * reduce_s;
-    const double piece_s = pass_s / chunk->pieces;
+    const double piece_s = free_s / chunk->pieces;
     return chunk->pieces * larger(late_s, gather_s + reduce_s - piece_s);
 }
 
@@ -106,16 +136,17 @@ static void add_chunk(const struct step_header *h, const struct sand_step_layout
     const double gather_s =
         h->gathers ? transfer_s(chunk->gather_B, chunk->gather_latency_s, ring_Bps) : 0;
     const double reduce_s = transfer_s(chunk->reduce_B, chunk->reduce_latency_s, ring_Bps);
-    double pass_s[2] = {chunk->forward_s, chunk->backward_s};
+    double pass_s[2] = {chunk->forward_s, chunk->backward_s}, free_s[2];
     for (int b = 0; b < 2; b++) {
-        const double tp_s = follows_s(chunk, layout, b);
-        pass_s[b] += tp_s;
-        stage->tp_s += tp_s;
+        const struct following f = follows(chunk, layout, b);
+        pass_s[b] += f.all_s;
+        free_s[b] = pass_s[b] - f.on_rings_s;
+        stage->tp_s += f.all_s;
     }
     if (h->sharded) {
-        const double forward_s = sharding_s(h, chunk, pass_s[0], gather_s, 0);
+        const double forward_s = sharding_s(h, chunk, free_s[0], gather_s, 0);
         const double backward_s =
-            sharding_s(h, chunk, pass_s[1], h->gather_backward ? gather_s : 0, reduce_s);
+            sharding_s(h, chunk, free_s[1], h->gather_backward ? gather_s : 0, reduce_s);
         stage->dp_s += forward_s + backward_s;
         pass_s[0] += forward_s;
         pass_s[1] += backward_s;
@@ -221,6 +252,21 @@ static double plain_s(const struct stages *all, const struct step_header *h, dou
            held_up * (cycle_s - slowest_s);
 }
 
+// The stage that ends last begins when the first micro-batch has passed the first chunks of those
+// before it, never stands still, and its last micro-batch goes back through them.
+static double fill_and_work_s(const struct stages *all, double micro_batches)
+{
+    double before_s = 0, most_s = 0;
+    for (uint32_t i = 0; i < all->n; i++) {
+        const struct stage *stage = &all->stage[i];
+        const double first_s = stage->first_forward_s + stage->first_backward_s;
+        const double alike_s = (all->weight[i] - 1) * first_s; // before the last of its like
+        most_s = larger(most_s, before_s + alike_s + micro_batches * both_s(stage));
+        before_s += alike_s + first_s;
+    }
+    return most_s;
+}
+
 // Interleaved 1F1B. A stage goes round by groups of pp micro-batches, so while the pipeline fills
 // and drains every send is waited for, round after round. In between, two more passes of a stage
 // are under way than of the next: sends are hidden unless two take longer than a chunk both ways.
@@ -228,8 +274,9 @@ static double interleaved_s(const struct stages *all, const struct step_header *
 {
     const double chunk_s = mean_both_s(all, h->pp) / h->chunks;
     const double held_up_s = larger(0, (2 * send_s - chunk_s) / 2);
-    return h->micro_batches * (slowest_both_s(all) + h->chunks * held_up_s) +
-           (h->pp - 1.0) * chunk_s + 2 * send_s * ((double)h->pp * h->chunks - 1);
+    return fill_and_work_s(all, h->micro_batches) +
+           h->micro_batches * (double)h->chunks * held_up_s +
+           2 * send_s * ((double)h->pp * h->chunks - 1);
 }
 
 static double pipeline_s(const struct stages *all, const struct step_header *h, double send_s)
@@ -297,6 +344,16 @@ static double gather_s(const struct step_header *h, const struct stage *stage)
     return larger(first_s, stage->gather_s - warm_up_s);
 }
 
+// When sharded, nobody prefetches the first weights, and the last gradients have nothing beside
+// them.
+static double once_a_step_s(const struct step_header *h, const struct stage *stage)
+{
+    if (h->sharded)
+        return (1 - h->exposed_gather) * stage->first_gather_s +
+               (1 - h->exposed_reduce) * stage->first_reduce_s;
+    return reduce_s(h, stage) + gather_s(h, stage);
+}
+
 // ---- all together -------------------------------------------------------------------------------
 
 static void share_out(const struct step_setting *set, const struct step_header *h,
@@ -330,9 +387,8 @@ void sand_step_estimate(const struct sand_step_question *question,
     const double send_s = h.pp > 1 ? transfer_s(h.send_B, h.send_latency_s, rate_Bps) : 0;
     double pass_s = pipeline_s(&all, &h, send_s);
     const double sends_s = pass_s - pipeline_s(&all, &h, 0);
-    const int once = !h.sharded && layout->copies > 1;
-    const double dp_s = once ? reduce_s(&h, &all.stage[0]) + gather_s(&h, &all.stage[0]) : 0;
-    if (once)
+    const double dp_s = layout->copies > 1 ? once_a_step_s(&h, &all.stage[0]) : 0;
+    if (layout->copies > 1 && !h.sharded)
         pass_s += wave_s(&h, &all.stage[all.n / 2]);
     const double once_s = step_optimizer_s(&set, &shape, 0) + h.overhead_s;
     *estimate =

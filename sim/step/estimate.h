@@ -15,6 +15,7 @@ struct sand_step_layout {
     uint32_t copies, ring_nodes, channels; // of the gradient rings, see sim/step/traffic.h
     double rate_Bps[SAND_STEP_RATES];      // of the slowest flow of a kind, when all flows of the
                                            // kind are on their way; 0: no such flow
+    uint8_t meets_rings[SAND_STEP_RATES];  // 1: a kind shares the links that hold the rings back
 };
 
 // Routes every hop of the question once. O(GPUs x hops).

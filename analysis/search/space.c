@@ -1,0 +1,125 @@
+// Every factorisation of the GPUs and every variant of each.
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "space.h"
+
+#include "mem.h"
+
+// ---- frames -------------------------------------------------------------------------------------
+
+struct frames {
+    struct sand_split *list;
+    size_t n, capacity;
+};
+
+// Both rank orders, where pipeline and data parallelism could change places.
+static enum sand_rc add_frame(struct frames *frames, struct sand_split split)
+{
+    static const enum sand_rank_order orders[] = {SAND_RANKS_TP_CP_PP_DP, SAND_RANKS_TP_CP_DP_PP};
+    const int n_orders = split.pp > 1 && split.dp > 1 ? 2 : 1;
+    for (int i = 0; i < n_orders; i++) {
+        if (n_orders > 1)
+            split.order = orders[i];
+        SAND_TRY(sand_grow((void **)&frames->list, &frames->capacity, frames->n + 1,
+                           sizeof *frames->list));
+        frames->list[frames->n++] = split;
+    }
+    return SAND_OK;
+}
+
+static enum sand_rc add_pipelines(struct frames *frames, const struct sand_job_spec *job,
+                                  struct sand_split split, uint32_t gpus)
+{
+    const uint32_t most = job->model->n_layers + 2; // the ends may be without a layer
+    for (uint32_t pp = 1; pp <= gpus && pp <= most; pp++) {
+        if (gpus % pp != 0 || split.global_batch % (gpus / pp) != 0)
+            continue;
+        split.pp = pp;
+        split.dp = gpus / pp;
+        SAND_TRY(add_frame(frames, split));
+    }
+    return SAND_OK;
+}
+
+enum sand_rc space_frames(const struct sand_job_spec *job, uint32_t gpus,
+                          struct sand_split **frames, size_t *n)
+{
+    struct frames found = {0};
+    struct sand_split split = job->split;
+    enum sand_rc rc = SAND_OK;
+    for (split.tp = 1; rc == SAND_OK && split.tp <= gpus && split.tp <= job->model->n_heads;
+         split.tp++) {
+        if (gpus % split.tp != 0)
+            continue;
+        const uint32_t rest = gpus / split.tp;
+        for (split.cp = 1; rc == SAND_OK && split.cp <= rest && split.cp <= split.sequence;
+             split.cp++)
+            if (rest % split.cp == 0)
+                rc = add_pipelines(&found, job, split, rest / split.cp);
+    }
+    if (rc != SAND_OK)
+        sand_free(found.list);
+    *frames = rc == SAND_OK ? found.list : NULL;
+    *n = rc == SAND_OK ? found.n : 0;
+    return rc;
+}
+
+// ---- variants -----------------------------------------------------------------------------------
+
+static enum sand_rc visit_shardings(const struct sand_split *frame, space_visit *visit, void *self)
+{
+    static const enum sand_sharding shardings[] = {SAND_SHARD_OPTIMIZER, SAND_SHARD_OPTIMIZER,
+                                                   SAND_SHARD_GRADIENTS, SAND_SHARD_PARAMETERS};
+    struct sand_split split = *frame;
+    const int n = split.dp * split.cp > 1 ? 4 : 1;
+    for (int i = 0; i < n; i++) {
+        split.sharding = shardings[i];
+        split.distributed_optimizer = i > 0;
+        SAND_TRY(visit(self, &split));
+    }
+    return SAND_OK;
+}
+
+static enum sand_rc visit_recomputations(const struct sand_split *frame, space_visit *visit,
+                                         void *self)
+{
+    static const enum sand_recompute modes[] = {SAND_RECOMPUTE_NONE, SAND_RECOMPUTE_SELECTIVE,
+                                                SAND_RECOMPUTE_FULL};
+    struct sand_split split = *frame;
+    for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++) {
+        split.recompute = modes[i];
+        for (split.sequence_parallel = 0; split.sequence_parallel <= (split.tp > 1);
+             split.sequence_parallel++)
+            SAND_TRY(visit_shardings(&split, visit, self));
+    }
+    return SAND_OK;
+}
+
+// One number of virtual stages for each number of layers that a chunk may hold at most: more of
+// them for the same depth only leave chunks shorter.
+static enum sand_rc visit_depths(const struct sand_job_spec *job, const struct sand_split *frame,
+                                 space_visit *visit, void *self)
+{
+    struct sand_split split = *frame;
+    uint32_t last = 0;
+    const uint32_t most = split.pp == 1 ? 1 : (job->model->n_layers + 2) / split.pp;
+    for (split.virtual_stages = 1; split.virtual_stages <= most; split.virtual_stages++) {
+        const uint32_t chunks = split.pp * split.virtual_stages;
+        const uint32_t depth = (job->model->n_layers + chunks - 1) / chunks;
+        if (depth == last)
+            continue;
+        last = depth;
+        SAND_TRY(visit_recomputations(&split, visit, self));
+    }
+    return SAND_OK;
+}
+
+enum sand_rc space_variants(const struct sand_job_spec *job, const struct sand_split *frame,
+                            space_visit *visit, void *self)
+{
+    struct sand_split split = *frame;
+    const uint32_t batch = split.global_batch / split.dp;
+    for (split.micro_batch = 1; split.micro_batch <= batch; split.micro_batch++)
+        if (batch % split.micro_batch == 0)
+            SAND_TRY(visit_depths(job, &split, visit, self));
+    return SAND_OK;
+}
