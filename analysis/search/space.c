@@ -94,20 +94,28 @@ static enum sand_rc visit_recomputations(const struct sand_split *frame, space_v
     return SAND_OK;
 }
 
-// One number of virtual stages for each number of layers that a chunk may hold at most: more of
-// them for the same depth only leave chunks shorter.
+static uint32_t depth_of(uint32_t layers, uint32_t chunks)
+{
+    return (layers + chunks - 1) / chunks;
+}
+
+// One number of virtual stages for each number of layers that the deepest chunk may hold, and one
+// for each that it may hold when the first and the last chunk have a layer less, which embedding
+// and head make up for. More virtual stages for the same depth only leave other chunks shorter.
 static enum sand_rc visit_depths(const struct sand_job_spec *job, const struct sand_split *frame,
                                  space_visit *visit, void *self)
 {
     struct sand_split split = *frame;
-    uint32_t last = 0;
-    const uint32_t most = split.pp == 1 ? 1 : (job->model->n_layers + 2) / split.pp;
+    uint32_t last = 0, last_short = 0;
+    const uint32_t layers = job->model->n_layers;
+    const uint32_t most = split.pp == 1 ? 1 : (layers + 2) / split.pp;
     for (split.virtual_stages = 1; split.virtual_stages <= most; split.virtual_stages++) {
         const uint32_t chunks = split.pp * split.virtual_stages;
-        const uint32_t depth = (job->model->n_layers + chunks - 1) / chunks;
-        if (depth == last)
+        const uint32_t depth = depth_of(layers, chunks), with_short = depth_of(layers + 2, chunks);
+        if (depth == last && with_short == last_short)
             continue;
         last = depth;
+        last_short = with_short;
         SAND_TRY(visit_recomputations(&split, visit, self));
     }
     return SAND_OK;

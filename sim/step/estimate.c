@@ -119,8 +119,8 @@ static struct following follows(const struct step_chunk *chunk,
                                             layout->meets_rings[STEP_FLOW_CP] * cp_s};
 }
 
-// What sharding adds to a pass whose rings are free for `free_s`, in pieces: the part of its
-// traffic that compute waits for, or the time by which the rings are slower.
+// What sharding adds to a pass whose rings are free for `free_s`: the part of its traffic that
+// compute waits for, or the time by which the rings are slower.
 static double sharding_s(const struct step_header *h, const struct step_chunk *chunk, double free_s,
                          double gather_s, double reduce_s)
 {
@@ -143,13 +143,12 @@ static void add_chunk(const struct step_header *h, const struct sand_step_layout
         free_s[b] = pass_s[b] - f.on_rings_s;
         stage->tp_s += f.all_s;
     }
-    if (h->sharded) {
-        const double forward_s = sharding_s(h, chunk, free_s[0], gather_s, 0);
-        const double backward_s =
-            sharding_s(h, chunk, free_s[1], h->gather_backward ? gather_s : 0, reduce_s);
-        stage->dp_s += forward_s + backward_s;
-        pass_s[0] += forward_s;
-        pass_s[1] += backward_s;
+    for (int b = 0; b < 2 && h->sharded; b++) {
+        const double adds_s =
+            sharding_s(h, chunk, free_s[b], b == 0 || h->gather_backward ? gather_s : 0,
+                       b == 0 ? 0 : reduce_s);
+        pass_s[b] += adds_s;
+        stage->dp_s += adds_s;
     }
     if (stage->first_pieces == 0) {
         stage->first_pieces = chunk->pieces;
