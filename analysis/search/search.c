@@ -88,8 +88,7 @@ static enum sand_rc visit(void *self, const struct sand_split *split)
     SAND_TRY(find_layout(s, &layout));
     const struct sand_step_question question = ask_about(s);
     sand_step_estimate(&question, layout, &offer.estimate);
-    sand_memory_estimate(s->job.model, split, s->q->cluster->node_type->gpu, s->q->kernels,
-                         &offer.memory);
+    sand_memory_estimate(s->job.model, split, s->result->gpu, s->q->kernels, &offer.memory);
     if (offer.memory.total_B > offer.memory.capacity_B) {
         refuse(s, &offer);
         return SAND_OK;
@@ -231,8 +230,11 @@ static enum sand_rc run(struct search *s, struct sand_oracle *oracle,
                         sand_search_progress *progress, void *self)
 {
     const uint32_t gpus = s->q->job->n_nodes * s->q->fabric->gpus_per_node;
-    for (uint32_t i = 0; i < s->q->job->n_nodes; i++)
-        s->nodes[i] = i;
+    uint32_t first, end;
+    sand_cluster_group_nodes(s->q->cluster, s->job.group, &first, &end);
+    for (uint32_t i = 0; i < s->job.n_nodes; i++)
+        s->nodes[i] = first + i;
+    s->result->gpu = sand_cluster_slowest_type(s->q->cluster, s->nodes, s->job.n_nodes)->gpu;
     SAND_TRY(visit_all(s, gpus, progress, self));
     if (s->overall.n == 0)
         return say_none(s, gpus);

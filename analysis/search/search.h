@@ -22,7 +22,8 @@ struct sand_search_question {
     const struct sand_cluster *cluster;
     const struct sand_kernel_costs *kernels;
     const struct sand_fabric *fabric;
-    const struct sand_job_spec *job; // on its first n_nodes nodes; its split's global batch counts
+    const struct sand_job_spec *job; // on the first n_nodes nodes of its group; of its split the
+                                     // global batch counts
     size_t simulate;                 // splits that are simulated, at least 1
 };
 
@@ -44,12 +45,13 @@ struct sand_search_hit {
 enum { SAND_SEARCH_REFUSED = 3 };
 
 struct sand_search_result {
-    uint64_t considered;          // splits, of which:
-    uint64_t impossible;          // break a rule of sand_split_check
-    uint64_t too_big_state;       // exceed the memory, weights, gradients, optimizer the more
-    uint64_t too_big_activations; // exceed the memory, activations and buffers the more
-    uint64_t layouts;             // placements that were routed
-    struct sand_search_hit *hits; // fastest first
+    const struct sand_gpu_type *gpu; // the slowest of the nodes
+    uint64_t considered;             // splits, of which:
+    uint64_t impossible;             // break a rule of sand_split_check
+    uint64_t too_big_state;          // exceed the memory, weights, gradients, optimizer the more
+    uint64_t too_big_activations;    // exceed the memory, activations and buffers the more
+    uint64_t layouts;                // placements that were routed
+    struct sand_search_hit *hits;    // fastest first
     size_t n_hits;
     // What the closed form has faster than the best, had the GPU up to half as much memory again:
     // fastest first, one a shape.

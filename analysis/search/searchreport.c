@@ -87,11 +87,10 @@ static void print_counts(const struct sand_search_view *view, FILE *out)
 {
     const struct sand_search_question *q = view->question;
     const struct sand_search_result *r = view->result;
-    const struct sand_node_type *node = q->cluster->node_type;
     const uint64_t too_big = r->too_big_state + r->too_big_activations;
     fprintf(out, "%s on %" PRIu32 " x %s (%s), global batch %" PRIu32 " x %" PRIu32 " tokens\n",
-            q->job->model->id, q->job->n_nodes * node->n_gpus, node->gpu->id, q->cluster->name,
-            q->job->split.global_batch, q->job->split.sequence);
+            q->job->model->id, q->job->n_nodes * q->fabric->gpus_per_node, r->gpu->id,
+            q->cluster->name, q->job->split.global_batch, q->job->split.sequence);
     fprintf(out,
             "considered: %" PRIu64 " splits over %" PRIu64 " placements; %" PRIu64
             " not possible, %" PRIu64 " beyond the memory\n"

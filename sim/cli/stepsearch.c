@@ -8,19 +8,22 @@
 #include "fabric.h"
 #include "oracle.h"
 
-static enum sand_rc check_size(const struct sand_experiment *experiment, uint32_t gpus,
+static enum sand_rc check_size(const struct sand_experiment *experiment,
+                               const struct sand_job_spec *job, uint32_t gpus,
                                struct sand_diag *diag)
 {
+    uint32_t first, end;
     const uint32_t per_node = experiment->cluster.node_type->n_gpus;
     if (gpus % per_node != 0)
         return sand_fail(diag, SAND_ERR_USAGE,
                          "--gpus is %" PRIu32 ": jobs take whole nodes of %" PRIu32
                          " GPUs; the next multiple is %" PRIu32,
                          gpus, per_node, (gpus / per_node + 1) * per_node);
-    if (gpus / per_node > experiment->cluster.n_nodes)
+    sand_cluster_group_nodes(&experiment->cluster, job->group, &first, &end);
+    if (gpus / per_node > end - first)
         return sand_fail(diag, SAND_ERR_INPUT,
-                         "the search is on %" PRIu32 " GPUs, the cluster has %" PRIu32, gpus,
-                         sand_cluster_gpus(&experiment->cluster));
+                         "the search is on %" PRIu32 " GPUs, the cluster has %" PRIu32 "%s", gpus,
+                         (end - first) * per_node, job->group ? " in the job's group" : "");
     return SAND_OK;
 }
 
@@ -59,7 +62,7 @@ enum sand_rc sand_cli_step_search(const struct sand_step_search *search,
     struct sand_fabric *fabric = NULL;
     const uint32_t per_node = experiment->cluster.node_type->n_gpus;
     const uint32_t gpus = search->gpus > 0 ? search->gpus : job->n_nodes * per_node;
-    SAND_TRY(check_size(experiment, gpus, diag));
+    SAND_TRY(check_size(experiment, job, gpus, diag));
     asked.n_nodes = gpus / per_node;
     if (search->batch > 0)
         asked.split.global_batch = search->batch;
