@@ -88,7 +88,7 @@ def wrong():
             (("--batch", "many"), 2, "--batch"),
             (("--simulate", "99999"), 2, "at most 10000"),
             (("--gpus", "8"), 3, "give more --gpus"),
-            (("--gpus", "296", "--batch", "1"), 3, "is possible")):
+            (("--gpus", "296", "--batch", "1", *SMALL[:2]), 3, "is possible")):
         done = search(*args)
         check(done.returncode == status and said in done.stderr,
               f"{args}: {done.returncode} {done.stderr}")

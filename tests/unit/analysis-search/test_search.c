@@ -4,11 +4,11 @@
 #include <math.h>
 #include <string.h>
 
-#include "../sim-oracle/small_question.h"
 #include "mem.h"
 #include "oracle.h"
 #include "search.h"
 #include "searchreport.h"
+#include "small_question.h"
 #include "train.h"
 
 struct setting {
