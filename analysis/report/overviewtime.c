@@ -30,6 +30,7 @@ static const struct {
     {"held", 0},
     {"spare", 0},
     {"idle", 0},
+    {"fragment", 0},
     {"drained", 0},
     {"down", 0},
     {"undelivered", 0},

@@ -10,22 +10,37 @@
 
 // ---- the experiment -----------------------------------------------------------------------------
 
-// Servers that do nothing but hold one GPU each; nothing of them reaches a start time.
+// Servers that do nothing but hold GPUs; nothing of them reaches a start time.
 static const struct sand_gpu_type any_gpu = {.id = "any"};
 static const struct sand_link_type any_link = {.id = "any", .rate_Bps = 1e9};
-static const struct sand_node_type one_gpu = {
-    .id = "one-gpu", .gpu = &any_gpu, .n_gpus = 1, .n_nics = 1, .nic = &any_link};
 
-static struct sand_experiment make_experiment(const struct sand_schedule_check *check)
+static uint32_t gpus_per_node(const struct sand_schedule_check *check)
+{
+    return check->gpus_per_node > 0 ? check->gpus_per_node : 1;
+}
+
+static struct sand_node_type make_node(const struct sand_schedule_check *check)
+{
+    return (struct sand_node_type){.id = "any",
+                                   .gpu = &any_gpu,
+                                   .n_gpus = gpus_per_node(check),
+                                   .n_nics = 1,
+                                   .nic = &any_link};
+}
+
+static struct sand_experiment make_experiment(const struct sand_schedule_check *check,
+                                              const struct sand_node_type *node)
 {
     return (struct sand_experiment){.name = "schedule",
                                     .replications = 1,
                                     .schedule = check->policy,
-                                    .place.type = "place/first-fit",
+                                    .place.type = check->place ? check->place : "place/first-fit",
                                     .recover.type = "recover/wait",
                                     .events = check->events,
+                                    .allocation = check->gpus_per_node > 1 ? SAND_ALLOCATE_GPUS
+                                                                           : SAND_ALLOCATE_NODES,
                                     .cluster = {.name = "schedule",
-                                                .node_type = &one_gpu,
+                                                .node_type = node,
                                                 .n_nodes = check->n_nodes,
                                                 .pue = 1,
                                                 .fabric = {.n_tiers = 2,
@@ -35,11 +50,12 @@ static struct sand_experiment make_experiment(const struct sand_schedule_check *
                                                            .link = &any_link}}};
 }
 
-static struct sand_job_spec make_job(const struct sand_schedule_row *row)
+static struct sand_job_spec make_job(const struct sand_schedule_row *row, uint32_t per_node)
 {
     return (struct sand_job_spec){.id = row->id,
                                   .kind = SAND_JOB_RECORDED,
-                                  .n_nodes = row->nodes,
+                                  .n_nodes = (row->nodes - 1) / per_node + 1,
+                                  .n_gpus = row->nodes,
                                   .submit_ns = row->submit_ns,
                                   .work_s = sand_s_from_ns(row->run_ns),
                                   .walltime_s =
@@ -78,11 +94,12 @@ static enum sand_rc replay(const struct sand_schedule_trace *trace,
                            const struct sand_schedule_check *check, struct sand_job_spec *jobs,
                            int64_t *starts_ns, struct sand_diag *diag)
 {
-    struct sand_experiment experiment = make_experiment(check);
+    const struct sand_node_type node = make_node(check);
+    struct sand_experiment experiment = make_experiment(check, &node);
     const struct sand_replay_options options = {0};
     const struct sand_sink sink = {starts_ns, keep_start};
     for (size_t i = 0; i < trace->n; i++) {
-        jobs[i] = make_job(&trace->rows[i]);
+        jobs[i] = make_job(&trace->rows[i], gpus_per_node(check));
         starts_ns[i] = -1;
     }
     experiment.jobs = jobs;

@@ -11,7 +11,9 @@
 #include "scheduletrace.h"
 
 struct sand_schedule_check {
-    uint32_t n_nodes; // of one GPU each
+    uint32_t n_nodes;
+    uint32_t gpus_per_node; // 0: 1; above 1: the sizes of the rows are GPUs, and nodes are shared
+    const char *place;      // NULL: place/first-fit
     struct sand_choice policy;
     enum sand_events events;
     double tolerance_s; // starts that differ by more differ

@@ -1,4 +1,5 @@
-// place/packed: fewest leaves, then fewest pods, then the best fit, then the lowest ids.
+// place/packed: fewest leaves, then fewest pods, then the best fit, then the lowest ids; a job of
+// less than a node goes onto the fullest node that has room.
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "sandtable/policy.h"
 
@@ -287,6 +288,16 @@ static int pack(struct packed_survey *s, const struct sandtable_place_request *r
     return 0;
 }
 
+// A job of less than a node: the fullest node that has room, of equal ones the lowest id.
+static uint32_t best_fit(const struct sandtable_place_request *request)
+{
+    uint32_t best = request->allowed[0];
+    for (size_t i = 1; i < request->n_allowed; i++)
+        if (request->nodes[request->allowed[i]].free_gpus < request->nodes[best].free_gpus)
+            best = request->allowed[i];
+    return best;
+}
+
 // ---- the table ----------------------------------------------------------------------------------
 
 static int packed_create(const struct sandtable_host *host, void **self)
@@ -307,6 +318,10 @@ static int packed_place(void *self, const struct sandtable_place_request *reques
     *found = request->n_nodes <= request->n_allowed;
     if (!*found || request->n_nodes == 0)
         return 0;
+    if (request->node_gpus < request->nodes[request->allowed[0]].n_gpus) {
+        out[0] = best_fit(request);
+        return 0;
+    }
     const int failed = pack(&s, request, out);
     release(&s);
     return failed ? packed->host->fail(packed->host, "out of memory") : 0;
@@ -322,7 +337,8 @@ const struct sandtable_place sand_place_packed = {
     .abi_version = SANDTABLE_ABI_VERSION,
     .type = "place/packed",
     .version = "1.0",
-    .summary = "fewest leaves, then fewest pods, then the best fit, then the lowest ids",
+    .summary = "fewest leaves, then fewest pods, then the best fit, then the lowest ids; jobs of "
+               "less than a node onto the fullest node that has room",
     .create = packed_create,
     .place = packed_place,
     .destroy = packed_destroy,

@@ -46,6 +46,12 @@ static uint32_t nearest(const struct sandtable_recover_request *request, const u
     return best;
 }
 
+// A job of less than a node: room beside others does as well, and leaves the spare whole.
+static int takes_part(const struct sandtable_recover_request *request)
+{
+    return request->node_gpus < request->nodes[request->failed_node].n_gpus;
+}
+
 static int spare_plan(void *self, const struct sandtable_recover_request *request,
                       struct sandtable_recover_plan *out)
 {
@@ -58,8 +64,9 @@ static int spare_plan(void *self, const struct sandtable_recover_request *reques
         return 0;
     }
     uint32_t node = nearest(request, request->spares, request->n_spares);
-    if (node == SANDTABLE_NONE)
-        node = nearest(request, request->idle, request->n_idle);
+    const uint32_t other = nearest(request, request->idle, request->n_idle);
+    if (node == SANDTABLE_NONE || (takes_part(request) && other != SANDTABLE_NONE))
+        node = other;
     out->action = node == SANDTABLE_NONE ? SANDTABLE_RECOVER_WAIT : SANDTABLE_RECOVER_REPLACE;
     out->node = node;
     return 0;
@@ -76,7 +83,8 @@ const struct sandtable_recover sand_recover_spare = {
     .type = "recover/spare",
     .version = "1.0",
     .summary = "replaces a failed node by a hot spare, else an idle node, else waits; same leaf "
-               "first, then same pod, then lowest id",
+               "first, then same pod, then lowest id; a job of less than a node takes room beside "
+               "others before a spare",
     .create = spare_create,
     .plan = spare_plan,
     .destroy = spare_destroy,

@@ -47,4 +47,5 @@ const struct sandtable_schedule sand_schedule_fifo = {
     .create = fifo_create,
     .decide = fifo_decide,
     .destroy = fifo_destroy,
+    .shares_nodes = 1,
 };

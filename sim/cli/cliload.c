@@ -146,8 +146,8 @@ static enum sand_rc check_split(const struct sand_experiment *experiment,
             : cluster->node_type->gpu;
     struct sand_memory memory;
     size_t errors = diag->n_errors;
-    enum sand_rc rc = sand_split_check(job->model, &job->split,
-                                       job->n_nodes * experiment->cluster.node_type->n_gpus, diag);
+    enum sand_rc rc = sand_split_check(
+        job->model, &job->split, sand_job_gpus(job, experiment->cluster.node_type->n_gpus), diag);
     if (rc == SAND_OK && !(job->step_s > 0.0)) // a step that was measured did fit
         rc = sand_memory_check(job->model, &job->split, gpu, experiment->kernels, &memory, diag);
     if (rc != SAND_OK && diag->n_errors > errors)

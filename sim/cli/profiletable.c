@@ -122,13 +122,14 @@ static void print_simulation(const struct sand_step_profile *p, FILE *out)
 static void print_gpus(const struct sand_profile_view *view, FILE *out)
 {
     const struct sand_cluster *cluster = &view->experiment->cluster;
-    const uint32_t n = view->job->n_nodes;
+    const uint32_t n = view->job->n_nodes, per_node = cluster->node_type->n_gpus;
+    const uint32_t gpus = sand_job_gpus(view->job, per_node);
     for (uint32_t first = 0, i = 1; first < n; i++) {
         const struct sand_gpu_type *gpu = sand_cluster_type_of(cluster, view->nodes[first])->gpu;
         if (i < n && sand_cluster_type_of(cluster, view->nodes[i])->gpu == gpu)
             continue;
         fprintf(out, "%s%" PRIu32 " x %s", first > 0 ? " + " : "",
-                (i - first) * cluster->node_type->n_gpus, gpu->id);
+                (i * per_node < gpus ? i * per_node : gpus) - first * per_node, gpu->id);
         first = i;
     }
 }

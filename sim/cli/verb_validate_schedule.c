@@ -8,13 +8,14 @@
 #include "mem.h"
 #include "schedulecheck.h"
 
-enum { KEY_NODES = 256, KEY_EVENTS, KEY_PARAM, KEY_PLUGIN, KEY_COLUMNS };
+enum { KEY_NODES = 256, KEY_EVENTS, KEY_PARAM, KEY_PLUGIN, KEY_COLUMNS, KEY_GPUS, KEY_PLACE };
 
 static const double tolerance_s = 1e-3; // simulators print milliseconds to microseconds
 
 struct options {
     const char *file, *columns;
-    uint32_t n_nodes;
+    uint32_t n_nodes, gpus_per_node;
+    const char *place;
     struct sand_choice policy;
     enum sand_events events;
     struct sand_choice_param *params;
@@ -28,13 +29,19 @@ static const char doc[] =
     "  sandtable validate-schedule jobs.csv.xz --nodes 100 --events each "
     "--policy schedule/easy-counted-cqsim\n"
     "\n"
-    "Replays the jobs of a CSV (plain, .xz or .gz) on an empty cluster of one-GPU nodes and "
-    "compares the start times with the file's, to a millisecond. Columns: job_id, submit_s, nodes, "
+    "Replays the jobs of a CSV (plain, .xz or .gz) on an empty cluster, of one-GPU nodes unless "
+    "--gpus-per-node says else, and compares the start times with the file's, to a millisecond. "
+    "Columns: job_id, submit_s, nodes, "
     "runtime_s, walltime_s, start_s; others are ignored. A job runs min(runtime, walltime); equal "
     "submit times queue in the order of the rows. Exit status 1 if any job starts at another time.";
 
 static const struct argp_option options[] = {
     {"nodes", KEY_NODES, "N", 0, "Nodes of the cluster", 0},
+    {"gpus-per-node", KEY_GPUS, "N", 0,
+     "GPUs of a node; above 1 the sizes in the file are GPUs and jobs of less than a node share "
+     "nodes (allocation=\"gpus\")",
+     0},
+    {"place", KEY_PLACE, "NAME", 0, "Place policy; default: place/first-fit", 0},
     {"policy", 'p', "NAME", 0, "Schedule policy; `sandtable policy list' names them", 0},
     {"param", KEY_PARAM, "NAME=VALUE", 0, "A parameter of the policy; may be given more than once",
      0},
@@ -76,6 +83,9 @@ static void check_complete(const struct options *o, struct argp_state *state)
         argp_error(state, "a file is needed, e.g. schedule.csv");
     if (o->n_nodes == 0)
         argp_error(state, "--nodes is needed");
+    if ((uint64_t)o->n_nodes * o->gpus_per_node > UINT32_MAX)
+        argp_error(state, "%u nodes of %u GPUs are more than 4294967295 GPUs", o->n_nodes,
+                   o->gpus_per_node);
     if (!o->policy.type)
         argp_error(state, "--policy is needed, e.g. --policy schedule/easy");
 }
@@ -86,6 +96,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     switch (key) {
     case KEY_NODES:
         o->n_nodes = sand_cli_count(state, "--nodes", arg, 1);
+        return 0;
+    case KEY_GPUS:
+        o->gpus_per_node = sand_cli_count(state, "--gpus-per-node", arg, 1);
+        return 0;
+    case KEY_PLACE:
+        o->place = arg;
         return 0;
     case 'p':
         o->policy.type = arg;
@@ -127,8 +143,11 @@ static void print_difference(const struct sand_schedule_difference *difference)
 static void print_report(const struct options *o, const struct sand_schedule_trace *trace,
                          const struct sand_schedule_report *report)
 {
-    printf("%s: %zu jobs on %" PRIu32 " nodes under %s, a decision per %s\n", o->file, trace->n,
-           o->n_nodes, o->policy.type, o->events == SAND_EVENTS_EACH ? "event" : "instant");
+    printf("%s: %zu jobs on %" PRIu32 " nodes ", o->file, trace->n, o->n_nodes);
+    if (o->gpus_per_node > 1)
+        printf("of %" PRIu32 " GPUs, %s, ", o->gpus_per_node, o->place);
+    printf("under %s, a decision per %s\n", o->policy.type,
+           o->events == SAND_EVENTS_EACH ? "event" : "instant");
     printf("mean wait %.3f s; of the file %.3f s\n", report->mean_wait_s, report->file_mean_wait_s);
     printf("%zu of %zu jobs start at another time than the file says%s\n", report->n_differ,
            trace->n, report->n_differ > 0 ? "; the first:" : "");
@@ -142,8 +161,14 @@ static enum sand_rc check(struct options *o, struct sand_diag *diag)
     struct sand_schedule_report report;
     o->policy.params = o->params;
     o->policy.n_params = o->n_params;
-    const struct sand_schedule_check what = {o->n_nodes, o->policy, o->events, tolerance_s};
-    enum sand_rc rc = sand_schedule_read(o->file, o->columns, o->n_nodes, &trace, diag);
+    const struct sand_schedule_check what = {.n_nodes = o->n_nodes,
+                                             .gpus_per_node = o->gpus_per_node,
+                                             .place = o->place,
+                                             .policy = o->policy,
+                                             .events = o->events,
+                                             .tolerance_s = tolerance_s};
+    enum sand_rc rc =
+        sand_schedule_read(o->file, o->columns, o->n_nodes * o->gpus_per_node, &trace, diag);
     if (rc == SAND_OK)
         rc = sand_schedule_compare(&trace, &what, &report, diag);
     if (rc == SAND_OK) {
@@ -157,7 +182,7 @@ static enum sand_rc check(struct options *o, struct sand_diag *diag)
 static enum sand_rc run(int argc, char **argv)
 {
     static const struct argp argp = {options, parse, "FILE.csv[.xz]", doc, NULL, NULL, NULL};
-    struct options o = {0};
+    struct options o = {.gpus_per_node = 1, .place = "place/first-fit"};
     struct sand_diag diag = {0};
     sand_cli_parse(&argp, argc, argv, &o);
     const enum sand_rc rc = check(&o, &diag);

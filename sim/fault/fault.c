@@ -232,6 +232,12 @@ static uint32_t class_of(const struct sand_fault_process *process, double u)
     return last;
 }
 
+static uint32_t part_of(uint32_t count, double u)
+{
+    const uint32_t index = (uint32_t)(u * count);
+    return index < count ? index : count - 1; // u near 1 may round up
+}
+
 static uint32_t component_of(const struct sand_fault_process *process, uint32_t class_index,
                              double u)
 {
@@ -247,8 +253,14 @@ static uint32_t component_of(const struct sand_fault_process *process, uint32_t 
     case SAND_COMPONENT_JOB:
         return SAND_NONE;
     }
-    uint32_t index = (uint32_t)(u * count);
-    return index < count ? index : count - 1; // u near 1 may round up
+    return part_of(count, u);
+}
+
+uint32_t sand_fault_gpu(const struct sand_fault_process *process, const struct sand_fault *fault)
+{
+    const double u =
+        sand_rng_uniform(process->rng, SAND_STREAM_FAULT_COMPONENT, fault->node, fault->index);
+    return part_of(process->gpus_per_node, u);
 }
 
 struct sand_fault sand_fault_take(struct sand_fault_process *process, uint32_t node,

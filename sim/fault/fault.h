@@ -43,6 +43,10 @@ int64_t sand_fault_exposure_ns(const struct sand_fault_process *process, uint32_
 struct sand_fault sand_fault_take(struct sand_fault_process *process, uint32_t node,
                                   int64_t *next_ns);
 
+// The GPU of the node that a fault sits on, also for classes that record none: which of several
+// jobs on the node it strikes.
+uint32_t sand_fault_gpu(const struct sand_fault_process *process, const struct sand_fault *fault);
+
 // Durations drawn for a fault, ns. `attempt` distinguishes repeated restarts of one recovery.
 int64_t sand_fault_detect_ns(const struct sand_fault_process *process,
                              const struct sand_fault *fault);

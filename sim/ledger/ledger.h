@@ -24,7 +24,8 @@
     X(WAITING, "waiting for nodes", "a job holding its nodes until the missing ones come")         \
     X(HELD, "held", "reserved for a waiting job")                                                  \
     X(SPARE, "spare", "healthy, set apart for recovery")                                           \
-    X(IDLE, "idle", "healthy, nobody wants it")                                                    \
+    X(IDLE, "idle", "healthy, on a node without jobs")                                             \
+    X(FRAGMENT, "fragment", "idle, on a node that jobs hold in part")                              \
     X(DRAINED, "drained", "healthy or not, taken out on purpose")                                  \
     X(DOWN, "down", "failed or in repair")                                                         \
     X(UNDELIVERED, "undelivered", "not there yet, or no longer")

@@ -17,6 +17,10 @@
 // some simulators do. The latter starts other jobs when simultaneous events interact.
 enum sand_events { SAND_EVENTS_INSTANT, SAND_EVENTS_EACH };
 
+// What a job holds. With GPUs, a job of less than a node holds what it asks for, all on one node,
+// beside others; a larger one holds whole nodes either way.
+enum sand_allocation { SAND_ALLOCATE_NODES, SAND_ALLOCATE_GPUS };
+
 struct sand_experiment {
     const char *name;
     int64_t duration_ns;
@@ -36,6 +40,7 @@ struct sand_experiment {
     uint32_t hot_spares; // nodes set apart for recovery
     struct sand_choice schedule, place, recover;
     enum sand_events events;
+    enum sand_allocation allocation;
     const char *canonical; // the resolved spec as text: every default written out, SI units
     char digest[65];       // SHA-256 of canonical
     const char *const *assumptions; // "gpu h100-sxm-80g: pcie_gen", one per assumed field in use

@@ -101,6 +101,7 @@ struct sand_job_spec {
     enum sand_job_ending ending;
     enum sand_job_kind kind;
     uint32_t n_nodes;
+    uint32_t n_gpus; // that it asks for and works with, on the fewest nodes; 0: all of its nodes
     int64_t submit_ns;
     double walltime_s; // requested, shown to policies; it ends nothing. 0: unknown
     double work_s;     // recorded: duration. train: 0 = until the end of the experiment
@@ -111,5 +112,11 @@ struct sand_job_spec {
     struct sand_split split;
     struct sand_checkpoint_spec checkpoint;
 };
+
+// GPUs that a job asks for, of nodes with `per_node` each.
+static inline uint32_t sand_job_gpus(const struct sand_job_spec *job, uint32_t per_node)
+{
+    return job->n_gpus > 0 ? job->n_gpus : job->n_nodes * per_node;
+}
 
 #endif

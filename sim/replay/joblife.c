@@ -81,7 +81,7 @@ void sand_life_settle(struct sand_world *w, struct sand_world_job *j)
     const int64_t elapsed = w->now_ns - j->since_ns;
     if (elapsed > 0) {
         sand_incident_book(w, j);
-        const sand_gpu_ns held = (sand_gpu_ns)elapsed * j->n_held * w->gpus_per_node;
+        const sand_gpu_ns held = (sand_gpu_ns)elapsed * j->n_held * j->node_gpus;
         j->held_gpu_ns += held;
         j->window.held_gpu_ns += held;
         if (j->phase == SAND_PHASE_STEPPING) {

@@ -162,11 +162,20 @@ static enum sand_rc copy_spec(struct sand_world *w, struct sand_world_job *j,
     return keep_name(w, &j->own.user);
 }
 
+// A job of less than a node may hold just that; no other holds part of one.
+static uint32_t node_gpus(const struct sand_world *w, const struct sand_job_spec *spec)
+{
+    const int part = w->experiment->allocation == SAND_ALLOCATE_GPUS && spec->n_nodes == 1 &&
+                     spec->n_gpus > 0 && spec->n_gpus < w->gpus_per_node;
+    return part ? spec->n_gpus : w->gpus_per_node;
+}
+
 static void init_job(struct sand_world *w, struct sand_world_job *j, uint32_t number)
 {
     const struct sand_job_spec *spec = j->spec;
     j->index = number;
-    j->gpus = (uint64_t)spec->n_nodes * w->gpus_per_node;
+    j->node_gpus = node_gpus(w, spec);
+    j->gpus = (uint64_t)spec->n_nodes * j->node_gpus;
     j->token = j->flow_token = SAND_NO_ENTRY;
     j->flow = j->client_link = SAND_NONE;
     j->first_open = j->last_open = SAND_NONE;
@@ -181,6 +190,7 @@ static void init_job(struct sand_world *w, struct sand_world_job *j, uint32_t nu
         .job = number,
         .state = SANDTABLE_JOB_FUTURE,
         .n_nodes = spec->n_nodes,
+        .node_gpus = j->node_gpus,
         .submit_ns = spec->submit_ns,
         .start_ns = -1,
         .walltime_ns = spec->walltime_s > 0 ? sand_ns_from_s(spec->walltime_s) : -1,

@@ -81,6 +81,17 @@ static void call_destroy(struct sand_glue *glue)
     }
 }
 
+static enum sand_rc check_sharing(const struct sand_world *w, const struct sand_policy *policy)
+{
+    if (policy->family != SAND_POLICY_SCHEDULE || w->experiment->allocation != SAND_ALLOCATE_GPUS ||
+        policy->table.schedule->shares_nodes)
+        return SAND_OK;
+    return sand_fail(w->diag, SAND_ERR_INPUT,
+                     "policy \"%s\" counts whole nodes; write allocation=\"nodes\", or choose a "
+                     "schedule policy that knows jobs of less than a node, such as schedule/easy",
+                     policy->type);
+}
+
 enum sand_rc sand_glue_open(struct sand_world *w, struct sand_glue *glue,
                             enum sand_policy_family family, const struct sand_choice *choice,
                             uint32_t entity)
@@ -91,6 +102,7 @@ enum sand_rc sand_glue_open(struct sand_world *w, struct sand_glue *glue,
                          w->experiment->name, sand_policy_family_name(family));
     SAND_TRY(sand_policy_bind(choice, family, &glue->policy, w->diag));
     glue->bound = 1;
+    SAND_TRY(check_sharing(w, &glue->policy));
     glue->world = w;
     glue->entity = entity;
     sand_glue_table(glue);
@@ -178,9 +190,9 @@ static int is_of_group(const struct sand_world *w, const struct sand_world_job *
     return n == 1;
 }
 
-// `allowed`: the state that nodes must be in; held by the job itself when allocated.
+// `own`: the nodes must be the job's own; else have room for it.
 static enum sand_rc check_nodes(const struct sand_glue *glue, const struct sand_world_job *j,
-                                uint32_t allowed, const uint32_t *nodes)
+                                int own, const uint32_t *nodes)
 {
     struct sand_world *w = glue->world;
     w->stamps++;
@@ -190,9 +202,8 @@ static enum sand_rc check_nodes(const struct sand_glue *glue, const struct sand_
             return sand_glue_violation(glue,
                                        "gave job \"%s\" node %u; the cluster has nodes 0 to %u",
                                        j->spec->id, node, w->cluster->n_nodes - 1);
-        const struct sandtable_node *view = &w->node_views[node];
-        if (view->state != allowed || !is_of_group(w, j, node) ||
-            (allowed == SANDTABLE_NODE_ALLOCATED && view->job != j->index))
+        if (!is_of_group(w, j, node) ||
+            (own ? !sand_pool_is_on(w, j, node) : !sand_pool_has_room(w, j, node)))
             return sand_glue_violation(
                 glue, "gave job \"%s\" node %u, which is not among the allowed", j->spec->id, node);
         if (w->stamp[node] == w->stamps)
@@ -205,7 +216,7 @@ static enum sand_rc check_nodes(const struct sand_glue *glue, const struct sand_
 enum sand_rc sand_glue_check_nodes(const struct sand_glue *glue, const struct sand_world_job *j,
                                    const uint32_t *nodes)
 {
-    return check_nodes(glue, j, SANDTABLE_NODE_IDLE, nodes);
+    return check_nodes(glue, j, 0, nodes);
 }
 
 static enum sand_rc ask_place(struct sand_world *w, const struct sand_world_job *j,
@@ -216,6 +227,7 @@ static enum sand_rc ask_place(struct sand_world *w, const struct sand_world_job 
         nodes[rank] = SAND_NONE; // what the policy leaves out must not pass for an answer
     const struct sandtable_place_request request = {.job = j->index,
                                                     .n_nodes = j->spec->n_nodes,
+                                                    .node_gpus = j->node_gpus,
                                                     .nodes = w->node_views,
                                                     .n_all = w->cluster->n_nodes,
                                                     .allowed = allowed,
@@ -227,12 +239,13 @@ static enum sand_rc ask_place(struct sand_world *w, const struct sand_world_job 
 enum sand_rc sand_glue_place(struct sand_world *w, const struct sand_world_job *j, uint32_t *nodes,
                              int *found)
 {
+    size_t n_room;
     *found = 0;
-    if (j->spec->n_nodes > w->n_idle)
+    if (!sand_pool_may_fit(w, j))
         return SAND_OK;
     size_t n_allowed;
-    sand_pool_refresh(w);
-    const uint32_t *allowed = of_group(w, j, w->idle, w->n_idle, &n_allowed);
+    const uint32_t *room = sand_pool_room(w, j, &n_room);
+    const uint32_t *allowed = of_group(w, j, room, n_room, &n_allowed);
     if (j->spec->n_nodes > n_allowed)
         return SAND_OK;
     SAND_TRY(ask_place(w, j, allowed, n_allowed, nodes, found));
@@ -253,7 +266,7 @@ enum sand_rc sand_glue_order(struct sand_world *w, struct sand_world_job *j)
     if (!found)
         return sand_glue_violation(&w->place, "found no order for the %u nodes job \"%s\" holds",
                                    j->spec->n_nodes, j->spec->id);
-    SAND_TRY(check_nodes(&w->place, j, SANDTABLE_NODE_ALLOCATED, w->placement));
+    SAND_TRY(check_nodes(&w->place, j, 1, w->placement));
     memcpy(j->nodes, w->placement, j->spec->n_nodes * sizeof *j->nodes);
     return SAND_OK;
 }
@@ -336,7 +349,7 @@ static enum sand_rc check_recover(const struct sand_world *w, const struct sand_
     }
     if (plan->node >= w->cluster->n_nodes || !is_of_group(w, j, plan->node) ||
         (w->node_views[plan->node].state != SANDTABLE_NODE_SPARE &&
-         w->node_views[plan->node].state != SANDTABLE_NODE_IDLE))
+         !sand_pool_has_room(w, j, plan->node)))
         return sand_glue_violation(glue, "gave job \"%s\" node %u, neither spare nor idle",
                                    j->spec->id, plan->node);
     return SAND_OK;
@@ -346,13 +359,14 @@ enum sand_rc sand_glue_recover(struct sand_world *w, const struct sand_world_job
                                uint32_t failed_node, int must_replace,
                                struct sandtable_recover_plan *plan)
 {
-    size_t n_spares, n_idle;
-    sand_pool_refresh(w);
+    size_t n_room, n_spares, n_idle;
+    const uint32_t *room = sand_pool_room(w, j, &n_room);
     const uint32_t *spares = of_group(w, j, w->spares, w->n_spares, &n_spares);
-    const uint32_t *idle = of_group(w, j, w->idle, w->n_idle, &n_idle);
+    const uint32_t *idle = of_group(w, j, room, n_room, &n_idle);
     const struct sandtable_recover_request request = {.job = j->index,
                                                       .failed_node = failed_node,
                                                       .must_replace = (uint32_t)must_replace,
+                                                      .node_gpus = j->node_gpus,
                                                       .nodes = w->node_views,
                                                       .n_all = w->cluster->n_nodes,
                                                       .spares = spares,

@@ -108,6 +108,21 @@ static int64_t host_recorded_ns(const struct sandtable_host *host, uint32_t job)
     return sand_ns_from_s(j->spec->work_s);
 }
 
+static int host_shares_nodes(const struct sandtable_host *host)
+{
+    return glue_of(host)->world->experiment->allocation == SAND_ALLOCATE_GPUS;
+}
+
+static size_t host_tenants(const struct sandtable_host *host, uint32_t node,
+                           const struct sandtable_tenant **out)
+{
+    const struct sand_world *w = glue_of(host)->world;
+    if (node >= w->cluster->n_nodes)
+        return 0;
+    *out = &w->tenants[(size_t)node * w->most_tenants];
+    return w->nodes[node].n_tenants;
+}
+
 static size_t host_queue(const struct sandtable_host *host, const uint32_t **out)
 {
     const struct sand_world *w = glue_of(host)->world;
@@ -236,5 +251,7 @@ void sand_glue_table(struct sand_glue *glue)
                                          .job = host_job,
                                          .free_nodes = host_free_nodes,
                                          .recorded_ns = host_recorded_ns,
-                                         .start_on = host_start_on};
+                                         .start_on = host_start_on,
+                                         .shares_nodes = host_shares_nodes,
+                                         .tenants = host_tenants};
 }

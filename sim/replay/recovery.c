@@ -63,17 +63,42 @@ static enum sand_rc interrupt(struct sand_world *w, struct sand_world_job *j,
     return sand_incident_open(w, j, fault, steps, partial_ns);
 }
 
+// Software, and a GPU that need not be replaced, are the matter of the job that has the GPU: the
+// GPUs of a node are numbered job after job, the free ones last. All else takes the whole node.
+static int hits_one_gpu(const struct sand_fault_class *fault_class)
+{
+    return fault_class->remedy == SAND_REMEDY_RESTART &&
+           (fault_class->component == SAND_COMPONENT_JOB ||
+            fault_class->component == SAND_COMPONENT_GPU);
+}
+
+static enum sand_rc strike_job(struct sand_world *w, struct sand_world_job *j,
+                               const struct sand_fault *fault,
+                               const struct sand_fault_class *fault_class)
+{
+    // A job that waits for nodes has no processes that could fail.
+    if (j->phase == SAND_PHASE_WAITING && fault_class->component == SAND_COMPONENT_JOB)
+        return SAND_OK;
+    return interrupt(w, j, fault);
+}
+
 enum sand_rc sand_recovery_strike(struct sand_world *w, uint32_t node)
 {
     int64_t next_ns;
     const struct sand_fault fault = sand_fault_take(w->faults, node, &next_ns);
     SAND_TRY(sand_pool_await_fault(w, node, next_ns));
-    struct sand_world_job *j = sand_jobs_find(w, w->node_views[node].job);
-    // A job that waits for nodes has no processes that could fail.
     const struct sand_fault_class *fault_class = &w->experiment->faults.classes[fault.class_index];
-    if (j->phase == SAND_PHASE_WAITING && fault_class->component == SAND_COMPONENT_JOB)
-        return SAND_OK;
-    return interrupt(w, j, &fault);
+    if (fault_class->remedy == SAND_REMEDY_REPLACE)
+        sand_pool_strike(w, node);
+    const struct sandtable_tenant *tenants = &w->tenants[(size_t)node * w->most_tenants];
+    const uint32_t gpu = hits_one_gpu(fault_class) ? sand_fault_gpu(w->faults, &fault) : SAND_NONE;
+    uint32_t first_gpu = 0;
+    for (uint32_t k = 0; k < w->nodes[node].n_tenants; k++) {
+        if (gpu == SAND_NONE || gpu - first_gpu < tenants[k].n_gpus)
+            SAND_TRY(strike_job(w, sand_jobs_find(w, tenants[k].job), &fault, fault_class));
+        first_gpu += tenants[k].n_gpus;
+    }
+    return SAND_OK;
 }
 
 // ---- remedies -----------------------------------------------------------------------------------
@@ -105,7 +130,7 @@ static enum sand_rc keep_or_swap(struct sand_world *w, struct sand_world_job *j,
     struct sandtable_recover_plan plan;
     const uint32_t node = w->incidents[number].fault.node;
     SAND_TRY(sand_glue_recover(w, j, node, 0, &plan));
-    if (plan.action == SANDTABLE_RECOVER_SAME)
+    if (plan.action == SANDTABLE_RECOVER_SAME || w->nodes[node].struck) // it leaves anyway
         return sand_emit_decision(w, &w->recover, "restart", j->index, node, NAN);
     w->incidents[number].replacement = plan.node;
     sand_pool_release(w, j, node);

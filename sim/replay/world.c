@@ -51,9 +51,9 @@ static enum sand_rc open_links(struct sand_world *w)
     w->write_Bps = storage->n_servers * storage->server_write_Bps;
     w->read_Bps = storage->n_servers * storage->server_read_Bps;
     w->client_node_Bps = type->n_storage_nics * type->storage_nic_Bps;
-    // A job has one flow at a time, and at least one node while it has one.
-    const uint32_t n =
-        w->source.max_savers < w->cluster->n_nodes ? w->source.max_savers : w->cluster->n_nodes;
+    // A job has one flow at a time, and at least a place on a node while it has one.
+    const uint32_t places = w->cluster->n_nodes * w->most_tenants;
+    const uint32_t n = w->source.max_savers < places ? w->source.max_savers : places;
     w->n_links = 2 + 2 * n;
     w->max_flows = n > 0 ? n : 1;
     w->link_Bps = sand_calloc(w->n_links, sizeof *w->link_Bps);
@@ -76,7 +76,8 @@ static enum sand_rc open_ledger(struct sand_world *w)
 {
     SAND_TRY(sand_ledger_open(sand_cluster_gpus(w->cluster), &w->ledger));
     SAND_TRY(sand_ledger_group(w->ledger, SAND_GPU_SPARE, &w->group_spare));
-    return sand_ledger_group(w->ledger, SAND_GPU_DOWN, &w->group_down);
+    SAND_TRY(sand_ledger_group(w->ledger, SAND_GPU_DOWN, &w->group_down));
+    return sand_ledger_group(w->ledger, SAND_GPU_FRAGMENT, &w->group_fragment);
 }
 
 static enum sand_rc open_faults(struct sand_world *w)
@@ -136,6 +137,9 @@ static void close_nodes(struct sand_world *w)
 {
     sand_free(w->nodes);
     sand_free(w->node_views);
+    sand_free(w->tenants);
+    sand_free(w->n_with_free);
+    sand_free(w->room);
     sand_free(w->idle);
     sand_free(w->spares);
     sand_free(w->stamp);

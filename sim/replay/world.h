@@ -138,8 +138,9 @@ struct sand_world_job {
     uint32_t group;  // of the ledger
     uint32_t *nodes; // rank order; SAND_NONE: to be replaced
     uint32_t n_held;
-    int nodes_changed; // since the last step question
-    uint64_t gpus;
+    int nodes_changed;    // since the last step question
+    uint32_t node_gpus;   // held on each of its nodes
+    uint64_t gpus;        // held in all
     uint64_t token;       // sequence of the awaited EVENT_JOB entry
     uint64_t flow_token;  // sequence of the awaited EVENT_FLOW entry
     uint32_t flow;        // of the bridge, or SAND_NONE
@@ -187,6 +188,8 @@ struct sand_world_job {
 
 struct sand_world_node {
     uint64_t fault_token, repair_token;
+    uint32_t n_tenants;
+    int struck; // takes no new job and leaves for repair with the last one that is on it
 };
 
 // Sums over jobs: a weighted mean is the quotient of two of them.
@@ -247,12 +250,16 @@ struct sand_world {
 
     struct sand_world_node *nodes;
     struct sandtable_node *node_views;
+    struct sandtable_tenant *tenants; // most_tenants places a node, in order of their coming
+    uint32_t most_tenants;
+    uint32_t *n_with_free;   // [g]: nodes of jobs, and idle ones, with g free GPUs
+    uint32_t *room;          // scratch: nodes with room for a part of a node
     uint32_t *idle, *spares; // ascending ids, valid unless pools_stale
     uint32_t n_idle, n_spares;
     int pools_stale;
     uint32_t *stamp; // per node: last validation that saw it
     uint32_t stamps;
-    uint32_t group_spare, group_down;
+    uint32_t group_spare, group_down, group_fragment;
 
     // Jobs: of the source only the one that comes next, those that wait and those that run.
     struct sand_job_source source;
@@ -429,7 +436,17 @@ enum sand_rc sand_pool_open(struct sand_world *w);
 void sand_pool_refresh(struct sand_world *w);
 enum sand_rc sand_pool_take(struct sand_world *w, struct sand_world_job *j, uint32_t node);
 void sand_pool_release(struct sand_world *w, struct sand_world_job *j, uint32_t node);
-// The node leaves the job for repair.
+// Is the job on the node?
+int sand_pool_is_on(const struct sand_world *w, const struct sand_world_job *j, uint32_t node);
+// Could the node take the job now? Spares are not asked.
+int sand_pool_has_room(const struct sand_world *w, const struct sand_world_job *j, uint32_t node);
+// Nodes with room for the job, ascending, valid until the pool changes or the next call.
+const uint32_t *sand_pool_room(struct sand_world *w, const struct sand_world_job *j, size_t *n);
+// Are there n_nodes of them? O(GPUs of a node).
+int sand_pool_may_fit(const struct sand_world *w, const struct sand_world_job *j);
+// A fault that will take the node away: no further job gets on it.
+void sand_pool_strike(struct sand_world *w, uint32_t node);
+// The struck node leaves the job, and for repair if it was the last on it.
 enum sand_rc sand_pool_fail(struct sand_world *w, struct sand_world_job *j, uint32_t node,
                             int64_t repair_ns);
 enum sand_rc sand_pool_repaired(struct sand_world *w, uint32_t node);

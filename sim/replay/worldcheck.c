@@ -15,9 +15,8 @@ static enum sand_rc check_job(const struct sand_world *w, const struct sand_worl
     for (uint32_t rank = 0; j->nodes && rank < j->spec->n_nodes; rank++) {
         if (j->nodes[rank] == SAND_NONE)
             continue;
-        const struct sandtable_node *node = &w->node_views[j->nodes[rank]];
-        if (node->state != SANDTABLE_NODE_ALLOCATED || node->job != j->index)
-            return broken(w, "a job holds a node that is not its own", node->node);
+        if (!sand_pool_is_on(w, j, j->nodes[rank]))
+            return broken(w, "a job holds a node that is not its own", j->nodes[rank]);
         held++;
     }
     if (held != j->n_held)
@@ -29,10 +28,29 @@ static enum sand_rc check_job(const struct sand_world *w, const struct sand_worl
     return SAND_OK;
 }
 
+// What its jobs hold and what is free are the node's GPUs, save what a fault has taken.
+static enum sand_rc check_node(const struct sand_world *w, uint32_t i)
+{
+    const struct sandtable_node *view = &w->node_views[i];
+    uint32_t held = 0;
+    for (uint32_t k = 0; k < w->nodes[i].n_tenants; k++)
+        held += w->tenants[(size_t)i * w->most_tenants + k].n_gpus;
+    if ((view->state == SANDTABLE_NODE_ALLOCATED) != (w->nodes[i].n_tenants > 0))
+        return broken(w, "a node is allocated to nobody, or has jobs without", i);
+    const int whole = view->state == SANDTABLE_NODE_IDLE ||
+                      (view->state == SANDTABLE_NODE_ALLOCATED && !w->nodes[i].struck);
+    if (whole ? held + view->free_gpus != view->n_gpus : view->free_gpus != 0)
+        return broken(w, "the GPUs of a node do not add up", i);
+    return SAND_OK;
+}
+
 static enum sand_rc check_pools(const struct sand_world *w)
 {
-    uint32_t idle = 0, spares = 0;
+    uint32_t idle = 0, spares = 0, fragments = 0;
     for (uint32_t i = 0; i < w->cluster->n_nodes; i++) {
+        SAND_TRY(check_node(w, i));
+        if (w->node_views[i].state == SANDTABLE_NODE_ALLOCATED)
+            fragments += w->node_views[i].free_gpus;
         idle += w->node_views[i].state == SANDTABLE_NODE_IDLE;
         spares += w->node_views[i].state == SANDTABLE_NODE_SPARE;
     }
@@ -40,6 +58,8 @@ static enum sand_rc check_pools(const struct sand_world *w)
         return broken(w, "the idle pool miscounts", idle);
     if (spares != w->n_spares)
         return broken(w, "the spare pool miscounts", spares);
+    if (sand_ledger_gpus(w->ledger, w->group_fragment) != fragments)
+        return broken(w, "the fragments miscount", fragments);
     return SAND_OK;
 }
 

@@ -59,7 +59,17 @@ const struct spec_element spec_recover = {CHOICE("recover", "What a job does aft
 static const char *const events[] = {
     [SAND_EVENTS_INSTANT] = "instant", [SAND_EVENTS_EACH] = "each", NULL};
 
+static const char *const allocations[] = {
+    [SAND_ALLOCATE_NODES] = "nodes", [SAND_ALLOCATE_GPUS] = "gpus", NULL};
+
 static const struct spec_field policies_fields[] = {
+    {.name = "allocation",
+     SPEC_MEMBER(SPEC_WORD, struct sand_experiment, allocation),
+     .words = allocations,
+     SPEC_PRESET("nodes"),
+     .doc =
+         "What a job holds: nodes: whole nodes; gpus: a job that asks for less than a node holds "
+         "just these GPUs, all on one node, beside others; larger jobs hold whole nodes."},
     {.name = "events",
      SPEC_MEMBER(SPEC_WORD, struct sand_experiment, events),
      .words = events,

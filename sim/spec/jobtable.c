@@ -169,7 +169,15 @@ static const char *const job_forms[] = {"a training job (model, software, split)
 
 static const struct spec_field job_fields[] = {
     {.name = "id", SPEC_MEMBER(SPEC_ID, struct sand_job_spec, id), .doc = "Name of the job."},
-    {.name = "nodes", SPEC_SIZE(struct sand_job_spec, n_nodes), .doc = "Whole nodes it needs."},
+    {.name = "nodes",
+     SPEC_WHOLE(struct sand_job_spec, n_nodes),
+     SPEC_PRESET("0"),
+     .doc = "Nodes it needs; or give gpus."},
+    {.name = "gpus",
+     SPEC_WHOLE(struct sand_job_spec, n_gpus),
+     SPEC_PRESET("0"),
+     .doc = "GPUs it needs, on the fewest nodes; 0: all of its nodes. See allocation for what it "
+            "holds."},
     {.name = "group",
      SPEC_MEMBER(SPEC_TEXT, struct sand_job_spec, group),
      .need = SPEC_OPTIONAL,

@@ -108,6 +108,25 @@ SPEC_FINISH(cluster)
 
 // ---- jobs ----
 
+// Nodes and GPUs of a job, from either.
+static void complete_size(struct spec_binding *binding, const xmlNode *node,
+                          struct sand_job_spec *job)
+{
+    const struct sand_node_type *type = binding->experiment->cluster.node_type;
+    if (job->n_nodes == 0 && job->n_gpus == 0)
+        spec_error(binding, place_of(node),
+                   "job \"%s\" says neither \"nodes\" nor \"gpus\"; write one, above 0", job->id);
+    if (job->n_gpus == 0 || !type || type->n_gpus == 0)
+        return; // a missing cluster is reported already
+    const uint32_t needs = ceil_div(job->n_gpus, type->n_gpus);
+    if (job->n_nodes > 0 && job->n_nodes != needs)
+        spec_error(binding, place_of(node),
+                   "job \"%s\" has nodes=\"%u\" and gpus=\"%u\", which fill %u nodes of %u GPUs; "
+                   "write one of the two",
+                   job->id, job->n_nodes, job->n_gpus, needs, type->n_gpus);
+    job->n_nodes = needs;
+}
+
 static void check_room(struct spec_binding *binding, const xmlNode *node,
                        const struct sand_job_spec *job)
 {
@@ -181,6 +200,7 @@ SPEC_FINISH(job)
     (void)extra;
     struct sand_job_spec *job = model;
     job->kind = job->model ? SAND_JOB_TRAIN : SAND_JOB_RECORDED;
+    complete_size(binding, node, job);
     check_room(binding, node, job);
     check_group(binding, node, job);
     check_checkpoint(binding, node, job);

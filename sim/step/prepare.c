@@ -247,8 +247,8 @@ static enum sand_rc check_generations(const struct sand_step_question *q, struct
 static enum sand_rc check_question(const struct sand_step_question *q, struct sand_diag *diag)
 {
     const struct sand_job_spec *job = q->job;
-    SAND_TRY(
-        sand_split_check(job->model, &job->split, job->n_nodes * q->fabric->gpus_per_node, diag));
+    SAND_TRY(sand_split_check(job->model, &job->split, sand_job_gpus(job, q->fabric->gpus_per_node),
+                              diag));
     if (job->split.tp > 1 && q->fabric->gpus_per_node > 1 &&
         q->cluster->node_type->scaleup == SAND_SCALEUP_NONE && job->software->tp_exposed <= 0)
         return sand_fail(diag, SAND_ERR_INPUT, "job \"%s\": tensor parallelism without a link",

@@ -127,6 +127,12 @@ static size_t mock_free_nodes(const struct sandtable_host *host)
     return free_nodes(mock_of(host));
 }
 
+static int mock_shares_nodes(const struct sandtable_host *host)
+{
+    (void)host;
+    return 0; // nodes of one GPU each
+}
+
 static int64_t mock_recorded_ns(const struct sandtable_host *host, uint32_t job)
 {
     return mock_of(host)->run_s[job] * SAND_NS_PER_S;
@@ -157,7 +163,8 @@ void mock_reset(struct mock_host *host, size_t n_nodes, const struct sand_policy
                                           .job = mock_job,
                                           .free_nodes = mock_free_nodes,
                                           .recorded_ns = mock_recorded_ns,
-                                          .start_on = start_on};
+                                          .start_on = start_on,
+                                          .shares_nodes = mock_shares_nodes};
 }
 
 static void end_job(struct mock_host *host, uint32_t job)

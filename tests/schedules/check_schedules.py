@@ -3,7 +3,7 @@
 
 shipped  the published schedules of tests/data/schedules
 data     those of schedules.txt found under --data DIR, else $SAND_DATA; skipped without either
-random   schedule/easy on random workloads with inexact requests against easy_restated.py
+random   schedule/easy on random workloads with inexact requests against easy_restated.py, whole nodes and shared
 whole    schedule/easy on the whole Philly trace and KTH log found under DIR, likewise
 deep     what schedule/easy costs beside schedule/fifo when thousands wait
 wrong    files and options that have to be refused, and schedules that have to differ
@@ -138,11 +138,25 @@ def one_random(program, folder, seed):
                  "--param", "queue_depth=%d" % depth, "--param", "reservation_depth=%d" % heads)
 
 
+def one_shared(program, folder, seed):
+    """Nodes of several GPUs, shared; and with one GPU a node the schedule that counting gives."""
+    dice = random.Random(1000 + seed)
+    nodes, per = dice.choice((1, 2, 5, 12)), dice.choice((2, 4, 8))
+    jobs = draw(seed, nodes * per)
+    path = os.path.join(folder, "shared%d.csv" % seed)
+    for place in ("place/first-fit", "place/packed"):
+        write(path, jobs, easy_restated.easy_shared(jobs, nodes, per, place == "place/packed"))
+        expect_equal(program, path, nodes, "schedule/easy", "--gpus-per-node", str(per), "--place", place)
+    if easy_restated.easy_shared(jobs, nodes * per, 1) != easy_restated.easy(jobs, nodes * per):
+        raise Failed("seed %d: shared nodes of one GPU differ from counted ones" % seed)
+
+
 def random_workloads(options):
     with tempfile.TemporaryDirectory() as folder:
         for seed in range(1, RANDOM_WORKLOADS + 1):
             one_random(options.program, folder, seed)
-    print("%d random workloads equal, each with two sets of parameters" % RANDOM_WORKLOADS)
+            one_shared(options.program, folder, seed)
+    print("%d random workloads equal, each with two sets of parameters, and on shared nodes" % RANDOM_WORKLOADS)
 
 
 def open_text(path):

@@ -118,3 +118,83 @@ def backfill(jobs, nodes, order="submit", queue_depth=0, reservation_depth=1):
         return chosen
 
     return simulate(jobs, nodes, decide)
+
+
+class Machine:
+    """Nodes of `per` GPUs: who is on which node. Jobs of less than a node share one, others hold whole nodes."""
+
+    def __init__(self, nodes, per, best_fit):
+        self.on, self.per, self.best_fit = [{} for _ in range(nodes)], per, best_fit
+
+    def free(self, node):
+        return self.per - sum(self.on[node].values())
+
+    def needs(self, gpus):
+        """(nodes, GPUs on each)"""
+        return (1, gpus) if gpus < self.per else (-(-gpus // self.per), self.per)
+
+    def place(self, gpus):
+        count, each = self.needs(gpus)
+        fitting = [node for node in range(len(self.on)) if self.free(node) >= each]
+        if self.best_fit:
+            fitting.sort(key=lambda node: (self.free(node), node))
+        return fitting[:count] if len(fitting) >= count else None
+
+    def put(self, number, gpus, where):
+        for node in where:
+            self.on[node][number] = self.needs(gpus)[1]
+
+    def take_off(self, number):
+        for tenants in self.on:
+            tenants.pop(number, None)
+
+    def offers(self, gpus, date, ends):
+        """The nodes that could take a job of so many GPUs at a date when all requests are kept."""
+        each = self.needs(gpus)[1]
+        return {node for node, tenants in enumerate(self.on)
+                if self.per - sum(n for job, n in tenants.items() if ends[job] > date) >= each}
+
+
+def easy_shared(jobs, nodes, per, best_fit=False):
+    """EASY where nodes are shared: a filler may start where the place rule puts it if the head could still
+    have enough nodes at the shadow time, the earliest date at which requests leave it enough."""
+    machine, ends, starts, queue = Machine(nodes, per, best_fit), {}, {}, []
+    pending, finishing = collections.deque(range(len(jobs))), []
+
+    def start(now, number, where):
+        machine.put(number, jobs[number].nodes, where)
+        starts[number], ends[number] = now, now + asked(jobs[number])
+        heapq.heappush(finishing, (now + jobs[number].run, number))
+        queue.remove(number)
+
+    def decide(now):
+        while queue and machine.place(jobs[queue[0]].nodes) is not None:
+            start(now, queue[0], machine.place(jobs[queue[0]].nodes))
+        if not queue:
+            return
+        head = jobs[queue[0]].nodes
+        count = machine.needs(head)[0]
+        dates = sorted({end for end in ends.values() if end != NEVER})
+        shadow = next((d for d in dates if len(machine.offers(head, d, ends)) >= count), NEVER)
+        for number in queue[1:]:
+            where, end = machine.place(jobs[number].nodes), now + asked(jobs[number])
+            if where is None:
+                continue
+            machine.put(number, jobs[number].nodes, where)
+            ends[number] = end
+            kept = end != NEVER if shadow == NEVER else len(machine.offers(head, shadow, ends)) >= count
+            machine.take_off(number)
+            del ends[number]
+            if kept:
+                start(now, number, where)
+
+    while pending or finishing:
+        now = min(([jobs[pending[0]].submit] if pending else []) + ([finishing[0][0]] if finishing else []))
+        while finishing and finishing[0][0] == now:
+            number = heapq.heappop(finishing)[1]
+            machine.take_off(number)
+            del ends[number]
+        while pending and jobs[pending[0]].submit == now:
+            queue.append(pending.popleft())
+        decide(now)
+    return [starts[number] for number in range(len(jobs))]

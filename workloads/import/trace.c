@@ -374,7 +374,9 @@ static void count_kept(struct sand_trace *trace, struct trace_held *held)
     report->statuses[job->status]++;
     if (job->job_class != SAND_NONE)
         trace->classes[job->job_class]++;
-    report->node_s += (double)job->nodes * ((double)job->run_ns * 1e-9);
+    const int shares = trace->options.shares_nodes && job->nodes == 1;
+    report->node_s +=
+        (shares ? held->asked_nodes : (double)job->nodes) * ((double)job->run_ns * 1e-9);
     report->asked_node_s += held->asked_nodes * ((double)job->run_ns * 1e-9);
     report->part_node += held->reasons >> SAND_TRACE_PART_NODE & 1;
     report->gpu_s += (double)job->gpus * ((double)job->run_ns * 1e-9);

@@ -95,6 +95,7 @@ struct sand_trace_listener {
 struct sand_trace_options {
     enum sand_trace_size size;
     uint32_t processors_per_node; // nodes = ceil(processors / this); 0: 1
+    int shares_nodes;             // rows of less than a node hold just their GPUs
     uint32_t gpus_per_node;       // > 0: nodes = ceil(gpus / this), or gpus = nodes * this
     uint32_t machine_nodes;       // larger jobs are dropped; 0: no bound of nodes
     uint32_t machine_gpus;        // likewise. SWF: jobs above the header's MaxProcs are dropped too

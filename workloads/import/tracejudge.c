@@ -96,12 +96,14 @@ static enum sand_trace_reason size_by_processors(const struct sand_trace *trace,
     return TRACE_KEEP;
 }
 
-// A job holds whole nodes, however few of their GPUs it asks for.
-static void count_asked_gpus(const struct sand_trace_job *job, uint32_t per, uint32_t *reasons,
-                             double *asked_nodes)
+// A job holds whole nodes, however few of their GPUs it asks for, unless it may share its only one.
+static void count_asked_gpus(const struct sand_trace *trace, const struct sand_trace_job *job,
+                             uint32_t *reasons, double *asked_nodes)
 {
+    const uint32_t per = trace->options.gpus_per_node;
+    const int shares = trace->options.shares_nodes && job->nodes == 1;
     *asked_nodes = (double)job->gpus / per;
-    if (job->gpus < (uint64_t)job->nodes * per)
+    if (job->gpus < (uint64_t)job->nodes * per && !shares)
         *reasons |= bit(SAND_TRACE_PART_NODE);
 }
 
@@ -127,7 +129,7 @@ static enum sand_trace_reason set_size(const struct sand_trace *trace, const str
     if (job->nodes == 0 && per > 0)
         job->nodes = share_up(gpus, per);
     if (job->gpus > 0 && per > 0)
-        count_asked_gpus(job, per, reasons, asked_nodes);
+        count_asked_gpus(trace, job, reasons, asked_nodes);
     if (job->gpus == 0 && per > 0) {
         if ((uint64_t)job->nodes * per > INT32_MAX)
             return SAND_TRACE_TOO_LARGE;

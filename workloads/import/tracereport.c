@@ -272,7 +272,7 @@ static void print_counts(const struct sand_trace *trace, FILE *out)
                 trace->options.classes[i].id);
 }
 
-// Jobs hold whole nodes; what that adds is told whatever the source counts in.
+// Most jobs hold whole nodes; what that adds is told whatever the source counts in.
 static void print_held(const struct sand_trace *trace, FILE *out)
 {
     const struct sand_trace_report *report = &trace->report;

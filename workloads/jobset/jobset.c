@@ -30,7 +30,7 @@ int sand_jobset_train(const struct sand_experiment *experiment,
                       const struct sand_transformer *model, const struct sand_software *software,
                       const struct sand_split *split, struct sand_job_spec *job)
 {
-    const uint32_t gpus = job->n_nodes * experiment->cluster.node_type->n_gpus;
+    const uint32_t gpus = sand_job_gpus(job, experiment->cluster.node_type->n_gpus);
     const double replica =
         (double)split->tp * (double)split->pp * (double)(split->cp > 0 ? split->cp : 1);
     struct sand_split laid = *split;

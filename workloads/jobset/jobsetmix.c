@@ -28,9 +28,10 @@ static int fits(const struct sand_experiment *experiment, const struct sand_mix_
         fit->too_large++;
         return 0;
     }
-    fit->part_node += drawn->gpus % per_node != 0;
+    const int shares = experiment->allocation == SAND_ALLOCATE_GPUS && drawn->gpus < per_node;
+    fit->part_node += drawn->gpus % per_node != 0 && !shares;
     fit->asked_gpu_s += drawn->gpus * run_s;
-    fit->held_gpu_s += (double)nodes * per_node * run_s;
+    fit->held_gpu_s += (shares ? drawn->gpus : (double)nodes * per_node) * run_s;
     return 1;
 }
 
@@ -57,6 +58,7 @@ static enum sand_rc add_job(const struct sand_experiment *experiment, const stru
         .ending = ending_of(drawn->outcome),
         .kind = SAND_JOB_RECORDED,
         .n_nodes = nodes_of(experiment, drawn->gpus),
+        .n_gpus = drawn->gpus,
         .submit_ns = drawn->submit_ns,
         .work_s = sand_s_from_ns(drawn->run_ns),
         .walltime_s = drawn->request_ns > 0 ? sand_s_from_ns(drawn->request_ns) : 0,

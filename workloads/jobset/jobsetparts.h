@@ -25,7 +25,7 @@ struct sand_jobset {
 // Nodes a job can have: all but the spares.
 uint32_t sand_jobset_room(const struct sand_experiment *experiment);
 
-// Makes a job train the model on all GPUs of its nodes; 0 if the split does not go onto them, and
+// Makes a job train the model on all GPUs it asks for; 0 if the split does not go onto them, and
 // then the job stays as it is.
 int sand_jobset_train(const struct sand_experiment *experiment,
                       const struct sand_transformer *model, const struct sand_software *software,

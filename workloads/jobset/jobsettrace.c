@@ -37,6 +37,13 @@ static const char *keep_user(struct import *import, const char *user)
     return import->user;
 }
 
+// A trace may count more GPUs than its nodes have here; the nodes are what the job holds.
+static uint32_t asked_gpus(const struct import *import, const struct sand_trace_job *row)
+{
+    const uint32_t per_node = import->set->experiment->cluster.node_type->n_gpus;
+    return row->gpus <= (uint64_t)row->nodes * per_node ? row->gpus : 0;
+}
+
 static enum sand_rc add_job(struct import *import, const struct sand_trace_job *row)
 {
     struct sand_jobset *set = import->set;
@@ -49,6 +56,7 @@ static enum sand_rc add_job(struct import *import, const struct sand_trace_job *
         .ending = ending_of(row->status),
         .kind = SAND_JOB_RECORDED,
         .n_nodes = row->nodes,
+        .n_gpus = asked_gpus(import, row),
         .submit_ns = row->submit_ns,
         .work_s = sand_s_from_ns(row->run_ns),
         .walltime_s = row->request_ns > 0 ? sand_s_from_ns(row->request_ns) : 0,
@@ -130,6 +138,7 @@ enum sand_rc sand_jobset_import(struct sand_jobset *set, const struct sand_trace
         .size = spec->size,
         .processors_per_node = spec->processors_per_node,
         .gpus_per_node = set->experiment->cluster.node_type->n_gpus,
+        .shares_nodes = set->experiment->allocation == SAND_ALLOCATE_GPUS,
         .machine_nodes = sand_jobset_room(set->experiment),
         .walltime = spec->walltime,
         .walltime_factor = spec->walltime_factor,

@@ -71,8 +71,12 @@ enum sandtable_node_state {
 
 struct sandtable_node {
     uint32_t node, state; /* enum sandtable_node_state */
-    uint32_t job;         /* SANDTABLE_NONE: none */
-    uint32_t leaf, pod;   /* fabric place of its first NIC */
+    uint32_t job;         /* SANDTABLE_NONE: none, or several */
+    uint32_t n_gpus;
+    /* That a job can get now: all of an idle node, none of a node that is whole or about to leave
+     * for repair; of others where jobs may share nodes, what is left beside the jobs on it. */
+    uint32_t free_gpus;
+    uint32_t leaf, pod; /* fabric place of its first NIC */
     uint32_t rack, row, hall;
 };
 
@@ -84,9 +88,17 @@ enum sandtable_job_state {
     SANDTABLE_JOB_ENDED
 };
 
+/* A job on a node and the GPUs it holds there. */
+struct sandtable_tenant {
+    uint32_t job, n_gpus;
+};
+
 struct sandtable_job {
     uint32_t job, state; /* enum sandtable_job_state */
     uint32_t n_nodes;
+    /* GPUs that it holds on each of its nodes: all of them, unless the job asks for less than one
+     * node and jobs may share nodes. */
+    uint32_t node_gpus;
     uint32_t priority;
     int64_t submit_ns;
     int64_t start_ns;    /* -1: not started */
@@ -152,6 +164,12 @@ struct sandtable_host {
     int64_t (*recorded_ns)(const struct sandtable_host *, uint32_t job);
     /* start(), on the n_nodes idle nodes given in rank order; the place policy is not asked. */
     int (*start_on)(const struct sandtable_host *, uint32_t job, const uint32_t *nodes, size_t n);
+    /* Does the experiment let jobs of less than a node share nodes (allocation="gpus")? */
+    int (*shares_nodes)(const struct sandtable_host *);
+    /* The jobs on a node, in the order in which they came; none for a number that is no node's.
+     * O(1). */
+    size_t (*tenants)(const struct sandtable_host *, uint32_t node,
+                      const struct sandtable_tenant **out);
 };
 
 /* ---- schedule: who starts
@@ -168,6 +186,9 @@ struct sandtable_schedule {
     /* Once per instant at which something happened; with events="each", after every event. */
     int (*decide)(void *self);
     void (*destroy)(void *self);
+    /* 1: understands jobs that hold part of a node. Others are refused where jobs share nodes,
+     * since what they count as free would not be what there is. */
+    uint32_t shares_nodes;
 };
 
 /* ---- place: on which nodes
@@ -175,9 +196,10 @@ struct sandtable_schedule {
 
 struct sandtable_place_request {
     uint32_t job, n_nodes;
+    uint32_t node_gpus; /* on each of them; less than a node has: the job shares its one node */
     const struct sandtable_node *nodes; /* every node of the cluster; nodes[i].node == i */
     size_t n_all;
-    const uint32_t *allowed; /* ids of the free nodes, ascending */
+    const uint32_t *allowed; /* ids of the nodes that have room for it, ascending */
     size_t n_allowed;
 };
 
@@ -246,11 +268,12 @@ enum sandtable_recover_action {
 struct sandtable_recover_request {
     uint32_t job, failed_node;
     uint32_t must_replace;              /* 1: the failed node has left for repair */
+    uint32_t node_gpus;                 /* that the job holds on each of its nodes */
     const struct sandtable_node *nodes; /* every node of the cluster; nodes[i].node == i */
     size_t n_all;
     const uint32_t *spares; /* hot spares that are free, ascending */
     size_t n_spares;
-    const uint32_t *idle; /* idle healthy nodes, ascending */
+    const uint32_t *idle; /* other healthy nodes that have room for the job, ascending */
     size_t n_idle;
 };
 

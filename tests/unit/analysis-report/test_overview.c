@@ -161,7 +161,7 @@ Test(overview_alone, knows_every_class_of_the_ledger)
         cr_assert_not_null(strstr(source, quoted), "the report does not know \"%s\"", name);
         n++;
     }
-    cr_assert_eq(n, 17);
+    cr_assert_eq(n, 18);
     sand_free(header);
     sand_free(source);
 }
