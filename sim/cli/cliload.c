@@ -155,9 +155,10 @@ static enum sand_rc check_split(const struct sand_experiment *experiment,
     return rc;
 }
 
-static enum sand_rc check_job(const struct sand_experiment *experiment,
-                              const struct sand_job_spec *job, struct sand_diag *diag)
+// Of those written out, those of traces, and those that replication 0 draws.
+static enum sand_rc check_job(void *self, const struct sand_job_spec *job, struct sand_diag *diag)
 {
+    const struct sand_experiment *experiment = self;
     enum sand_rc rc = SAND_OK;
     if (job->kind == SAND_JOB_TRAIN && job->model)
         keep(&rc, check_split(experiment, job, diag));
@@ -174,17 +175,6 @@ static enum sand_rc check_fabric(const struct sand_cluster *cluster, struct sand
     return SAND_OK;
 }
 
-// Those written out, those of traces, and those that replication 0 draws.
-static enum sand_rc check_jobs(const struct sand_jobset *jobset, struct sand_diag *diag)
-{
-    struct sand_drawn drawn;
-    enum sand_rc rc = sand_jobset_draw(jobset, 0, &drawn, diag);
-    for (size_t i = 0; i < drawn.experiment.n_jobs; i++)
-        keep(&rc, check_job(&drawn.experiment, &drawn.experiment.jobs[i], diag));
-    sand_drawn_clear(&drawn);
-    return rc;
-}
-
 enum sand_rc sand_cli_check(const struct sand_experiment *experiment, struct sand_jobset **jobset,
                             struct sand_diag *diag)
 {
@@ -193,9 +183,9 @@ enum sand_rc sand_cli_check(const struct sand_experiment *experiment, struct san
     keep(&rc, check_policy(&experiment->schedule, SAND_POLICY_SCHEDULE, diag));
     keep(&rc, check_policy(&experiment->place, SAND_POLICY_PLACE, diag));
     keep(&rc, check_policy(&experiment->recover, SAND_POLICY_RECOVER, diag));
-    keep(&rc, sand_jobset_open(experiment, &set, diag));
-    if (set)
-        keep(&rc, check_jobs(set, diag));
+    struct sand_experiment checked = *experiment; // to be pointed at
+    const struct sand_job_visitor visitor = {&checked, check_job};
+    keep(&rc, sand_jobset_open(experiment, &visitor, &set, diag));
     if (rc == SAND_OK && jobset)
         *jobset = set;
     else

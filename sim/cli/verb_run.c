@@ -183,7 +183,7 @@ static enum sand_rc execute(struct run_options *run, struct sand_sweep_report *r
     if (rc == SAND_OK)
         rc = default_dir(run, experiment, diag);
     if (rc == SAND_OK && !run->quiet)
-        rc = sand_jobset_report(jobset, stdout, diag);
+        sand_jobset_report(jobset, stdout);
     if (rc == SAND_OK)
         rc = sweep(run, experiment, jobset, report, diag);
     if (rc == SAND_OK)

@@ -28,9 +28,8 @@ static enum sand_rc validate(const struct sand_cli_load *load, struct sand_diag 
     const struct sand_experiment *experiment = sand_spec_experiment(spec);
     struct sand_jobset *jobset = NULL;
     enum sand_rc rc = sand_cli_check(experiment, &jobset, diag);
-    if (rc == SAND_OK)
-        rc = sand_jobset_report(jobset, stdout, diag);
     if (rc == SAND_OK) {
+        sand_jobset_report(jobset, stdout);
         printf("%s: valid\ndigest: %s\n", load->file, experiment->digest);
         sand_cli_print_assumptions(experiment, stdout);
     }

@@ -47,14 +47,15 @@ static struct sand_cachestore *open_store(const struct sweep *sweep, struct sand
 }
 
 static enum sand_rc replay_into(const struct sweep *sweep, const struct sand_experiment *experiment,
-                                uint32_t replication, struct sand_unit_outbox *outbox,
-                                struct sand_shard *shard, struct sand_unit_answer *answer,
-                                struct sand_diag *diag)
+                                const struct sand_job_source *source, uint32_t replication,
+                                struct sand_unit_outbox *outbox, struct sand_shard *shard,
+                                struct sand_unit_answer *answer, struct sand_diag *diag)
 {
     struct sand_oracle *oracle = NULL;
     struct sand_replay_options options = {.replication = replication,
                                           .progress = unit_progress,
                                           .progress_self = outbox,
+                                          .source = source,
                                           .scratch = sweep->shards.dir};
     struct sand_sink sink = {shard, sand_shard_row};
     SAND_TRY(sand_oracle_open(&oracle, diag));
@@ -72,13 +73,15 @@ static enum sand_rc draw_and_replay(const struct sweep *sweep, uint32_t replicat
                                     struct sand_unit_outbox *outbox, struct sand_shard *shard,
                                     struct sand_unit_answer *answer, struct sand_diag *diag)
 {
-    struct sand_drawn drawn;
+    const struct sand_experiment *experiment = sweep->experiment;
+    struct sand_jobstream *stream;
+    struct sand_job_source source;
     if (!sweep->options->jobset)
-        return replay_into(sweep, sweep->experiment, replication, outbox, shard, answer, diag);
-    enum sand_rc rc = sand_jobset_draw(sweep->options->jobset, replication, &drawn, diag);
-    if (rc == SAND_OK)
-        rc = replay_into(sweep, &drawn.experiment, replication, outbox, shard, answer, diag);
-    sand_drawn_clear(&drawn);
+        return replay_into(sweep, experiment, NULL, replication, outbox, shard, answer, diag);
+    SAND_TRY(sand_jobset_stream(sweep->options->jobset, replication, &stream, &source, diag));
+    const enum sand_rc rc =
+        replay_into(sweep, experiment, &source, replication, outbox, shard, answer, diag);
+    sand_jobstream_close(stream);
     return rc;
 }
 

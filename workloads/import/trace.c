@@ -163,32 +163,38 @@ static enum sand_rc survey_trace(struct sand_trace *trace, struct sand_diag *dia
 // ---- opening and closing
 // -------------------------------------------------------------------------
 
-static enum sand_rc prepare(struct sand_trace *trace, struct sand_diag *diag)
+static enum sand_rc open_lines(struct sand_trace *trace, struct sand_diag *diag)
 {
-    SAND_TRY(trace_lines_open(trace->path, &trace->lines, diag));
-    if (trace->format != SAND_TRACE_SWF)
-        SAND_TRY(trace_csv_open(trace, diag));
     trace->report.max_nodes = trace->report.max_procs = trace->report.max_jobs = -1;
     trace->report.unix_start_s = -1;
     trace->report.zone_s = INT32_MIN;
-    SAND_TRY(survey_trace(trace, diag));
-    SAND_TRY(trace_lines_rewind(trace->lines, diag));
+    SAND_TRY(trace_lines_open(trace->path, &trace->lines, diag));
+    return trace->format == SAND_TRACE_SWF ? SAND_OK : trace_csv_open(trace, diag);
+}
+
+static enum sand_rc begin_giving(struct sand_trace *trace, struct sand_diag *diag)
+{
     if (trace->csv)
         SAND_TRY(trace_csv_header(trace, diag));
     trace->row = 0;
-    trace->counting = 1;
     trace->latest_ns = trace->released_ns = INT64_MIN;
     trace->report.first_submit_ns = trace->first_submit_ns;
     return SAND_OK;
 }
 
-enum sand_rc sand_trace_open(const char *path, enum sand_trace_format format,
-                             const struct sand_trace_options *options, struct sand_trace **trace,
-                             struct sand_diag *diag)
+static enum sand_rc prepare(struct sand_trace *trace, struct sand_diag *diag)
 {
-    static const struct sand_trace_options defaults;
-    options = options ? options : &defaults;
-    SAND_TRY(trace_check_options(format, options, diag));
+    SAND_TRY(open_lines(trace, diag));
+    SAND_TRY(survey_trace(trace, diag));
+    SAND_TRY(trace_lines_rewind(trace->lines, diag));
+    trace->counting = 1;
+    return begin_giving(trace, diag);
+}
+
+static enum sand_rc make(const char *path, enum sand_trace_format format,
+                         const struct sand_trace_options *options, struct sand_trace **trace,
+                         struct sand_diag *diag)
+{
     struct sand_trace *t = sand_calloc(1, sizeof *t);
     if (!t)
         return sand_fail(diag, SAND_ERR_NOMEM, "%s: out of memory", path);
@@ -197,18 +203,50 @@ enum sand_rc sand_trace_open(const char *path, enum sand_trace_format format,
     t->path = sand_calloc(strlen(path) + 1, 1);
     t->classes = sand_calloc(options->n_classes, sizeof *t->classes);
     t->report.classes = t->classes;
-    enum sand_rc rc = SAND_ERR_NOMEM;
-    if (t->path && t->classes) {
-        memcpy(t->path, path, strlen(path) + 1);
-        rc = prepare(t, diag);
-    } else {
-        sand_fail(diag, rc, "%s: out of memory", path);
-    }
-    if (rc == SAND_OK)
-        *trace = t;
-    else
+    if (!t->path || !t->classes) {
         sand_trace_close(t);
+        return sand_fail(diag, SAND_ERR_NOMEM, "%s: out of memory", path);
+    }
+    memcpy(t->path, path, strlen(path) + 1);
+    *trace = t;
+    return SAND_OK;
+}
+
+static enum sand_rc keep_or_close(enum sand_rc rc, struct sand_trace *made,
+                                  struct sand_trace **trace)
+{
+    if (rc == SAND_OK)
+        *trace = made;
+    else
+        sand_trace_close(made);
     return rc;
+}
+
+enum sand_rc sand_trace_open(const char *path, enum sand_trace_format format,
+                             const struct sand_trace_options *options, struct sand_trace **trace,
+                             struct sand_diag *diag)
+{
+    static const struct sand_trace_options defaults;
+    struct sand_trace *made;
+    options = options ? options : &defaults;
+    SAND_TRY(trace_check_options(format, options, diag));
+    SAND_TRY(make(path, format, options, &made, diag));
+    return keep_or_close(prepare(made, diag), made, trace);
+}
+
+enum sand_rc sand_trace_again(const struct sand_trace *known, struct sand_trace **trace,
+                              struct sand_diag *diag)
+{
+    struct sand_trace *made;
+    SAND_TRY(make(known->path, known->format, &known->options, &made, diag));
+    made->first_submit_ns = known->first_submit_ns;
+    made->lateness_ns = known->lateness_ns;
+    made->kept = known->kept;
+    made->ids_ascend = known->ids_ascend;
+    enum sand_rc rc = open_lines(made, diag);
+    if (rc == SAND_OK)
+        rc = begin_giving(made, diag);
+    return keep_or_close(rc, made, trace);
 }
 
 // Held rows travel through the agenda as numbers; they never decide an order.
@@ -345,7 +383,7 @@ static enum sand_rc check_repeats(struct sand_trace *trace, const struct trace_h
         trace_set_empty(&trace->instant);
     if (trace_set_add(&trace->instant, held->key, &repeats) != SAND_OK)
         return no_memory(trace, diag);
-    if (!trace->ids_ascend &&
+    if (trace->counting && !trace->ids_ascend &&
         trace_set_add(&trace->ids, trace_key_of(job->id, strlen(job->id)), &same_id) != SAND_OK)
         return no_memory(trace, diag);
     *drop = repeats && trace->options.drop_duplicates;
@@ -414,6 +452,7 @@ static enum sand_rc release(struct sand_trace *trace, int *drop, struct sand_dia
     trace->released_ns = entry.date;
     if (*drop) {
         trace->report.dropped++;
+        trace->repeats++;
         return SAND_OK;
     }
     shift(trace, &held->job);
@@ -442,6 +481,6 @@ enum sand_rc sand_trace_next(struct sand_trace *trace, const struct sand_trace_j
             break;
         SAND_TRY(advance(trace, diag));
     }
-    uint64_t repeats = trace->report.reasons[SAND_TRACE_DUPLICATE_DROPPED].rows;
-    return trace->report.kept + repeats == trace->kept ? SAND_OK : changed(trace, diag);
+    trace_set_clear(&trace->ids); // the report stays
+    return trace->report.kept + trace->repeats == trace->kept ? SAND_OK : changed(trace, diag);
 }

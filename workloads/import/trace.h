@@ -147,6 +147,12 @@ enum sand_rc sand_trace_open(const char *path, enum sand_trace_format format,
                              const struct sand_trace_options *options, struct sand_trace **trace,
                              struct sand_diag *diag);
 
+// A trace of its own over the file of one that was opened before, which must outlive it: what was
+// learnt then holds, so it is read once, and its rows are neither noted nor counted by reason.
+// SAND_ERR_IO from next when the file was changed in between. O(1).
+enum sand_rc sand_trace_again(const struct sand_trace *known, struct sand_trace **trace,
+                              struct sand_diag *diag);
+
 // The next job by submit time, equal times in the order of the file; *job is NULL after the last
 // one and otherwise valid until the next call. Memory: only rows that stand above one submitted
 // earlier are held (report: held_rows), 16 bytes a row more if the ids do not ascend. O(log held).

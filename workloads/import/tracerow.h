@@ -46,15 +46,15 @@ struct sand_trace {
     struct trace_csv *csv; // NULL for SWF
     struct sand_trace_report report;
     uint64_t *classes;
-    int counting; // second reading: reasons are reported
+    int counting; // the reading that reports reasons
     // Learnt in the first reading.
     int64_t first_submit_ns, lateness_ns; // lateness: most that a row is below a later submit
     uint64_t kept;
     int ids_ascend;
     // Second reading.
     int ended;
-    uint64_t row, next_index;
-    int64_t latest_ns, released_ns; // greatest submit read, and given out
+    uint64_t row, next_index, repeats; // repeats: dropped ones
+    int64_t latest_ns, released_ns;    // greatest submit read, and given out
     struct sand_agenda agenda; // of struct trace_held, by submit, then in the order of the file
     size_t held_B;
     struct trace_held *given;

@@ -1,15 +1,10 @@
 // The jobs of a mix.
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <inttypes.h>
+#include <string.h>
 
 #include "jobsetparts.h"
 #include "units.h"
-
-// What a mix makes of the cluster it is put on.
-struct fit {
-    uint64_t jobs, too_large, part_node; // part_node: of those that fit
-    double asked_gpu_s, held_gpu_s;      // likewise
-};
 
 static uint32_t nodes_of(const struct sand_experiment *experiment, uint32_t gpus)
 {
@@ -18,7 +13,7 @@ static uint32_t nodes_of(const struct sand_experiment *experiment, uint32_t gpus
 }
 
 static int fits(const struct sand_experiment *experiment, const struct sand_mix_job *drawn,
-                struct fit *fit)
+                struct sand_jobmix_fit *fit)
 {
     const uint32_t nodes = nodes_of(experiment, drawn->gpus);
     fit->jobs++;
@@ -47,13 +42,16 @@ static enum sand_job_ending ending_of(enum sand_mix_outcome outcome)
     }
 }
 
-static enum sand_rc add_job(const struct sand_experiment *experiment, const struct sand_mix *mix,
-                            const struct sand_mix_job *drawn, struct sand_joblist *list,
-                            struct sand_arena *arena)
+static void take(struct sand_jobfeed *feed, const struct sand_mix_job *drawn)
 {
-    const struct sand_mix_class *class = &mix->classes[drawn->mix_class];
-    struct sand_job_spec job = {
-        .id = sand_arena_printf(arena, "%s-%" PRIu64, class->id, drawn->class_rank),
+    const struct sand_experiment *experiment = feed->experiment;
+    const struct sand_mix_class *class = &feed->mix->classes[drawn->mix_class];
+    feed->number = feed->next++;
+    snprintf(feed->id, feed->room, "%s-%" PRIu64, class->id, drawn->class_rank);
+    snprintf(feed->user, feed->room, "%s-user-%" PRIu32, class->id, drawn->user);
+    feed->job = (struct sand_job_spec){
+        .id = feed->id,
+        .user = class->users > 0 ? feed->user : NULL,
         .job_class = class->id,
         .ending = ending_of(drawn->outcome),
         .kind = SAND_JOB_RECORDED,
@@ -63,52 +61,75 @@ static enum sand_rc add_job(const struct sand_experiment *experiment, const stru
         .work_s = sand_s_from_ns(drawn->run_ns),
         .walltime_s = drawn->request_ns > 0 ? sand_s_from_ns(drawn->request_ns) : 0,
     };
-    if (class->users > 0) {
-        job.user = sand_arena_printf(arena, "%s-user-%" PRIu32, class->id, drawn->user);
-        if (!job.user)
-            return SAND_ERR_NOMEM;
-    }
-    if (!job.id)
-        return SAND_ERR_NOMEM;
     if (class->speed == SAND_TRACE_MODEL)
-        sand_jobset_train(experiment, class->model, class->software, &class->split, &job);
-    return sand_joblist_add(list, &job);
+        sand_jobset_train(experiment, class->model, class->software, &class->split, &feed->job);
 }
 
-enum sand_rc sand_jobset_mix(const struct sand_experiment *experiment, const struct sand_mix *mix,
-                             uint32_t replication, struct sand_joblist *list,
-                             struct sand_arena *arena, struct sand_diag *diag)
+static enum sand_rc advance(struct sand_jobfeed *feed, struct sand_diag *diag)
 {
-    struct sand_arrivals *arrivals = NULL;
-    const struct sand_rng rng = {experiment->seed, replication};
     struct sand_mix_job drawn;
-    struct fit fit = {0};
-    SAND_TRY(sand_arrivals_open(mix, rng, experiment->duration_ns, &arrivals, diag));
-    enum sand_rc rc = SAND_OK;
-    while (rc == SAND_OK && sand_arrivals_next(arrivals, &drawn))
-        if (fits(experiment, &drawn, &fit))
-            rc = add_job(experiment, mix, &drawn, list, arena);
-    sand_arrivals_close(arrivals);
-    return rc;
-}
-
-enum sand_rc sand_jobset_describe(const struct sand_experiment *experiment,
-                                  const struct sand_mix *mix, FILE *out, struct sand_diag *diag)
-{
-    struct sand_arrivals *arrivals = NULL;
-    const struct sand_rng rng = {experiment->seed, 0};
-    struct sand_mix_tally tally = {0};
-    struct sand_mix_job drawn;
-    struct fit fit = {0};
-    SAND_TRY(sand_arrivals_open(mix, rng, experiment->duration_ns, &arrivals, diag));
-    while (sand_arrivals_next(arrivals, &drawn)) {
-        sand_mix_count(&tally, mix, &drawn);
-        fits(experiment, &drawn, &fit);
+    (void)diag;
+    feed->have = 0;
+    while (!feed->have && sand_arrivals_next(feed->arrivals, &drawn)) {
+        sand_mix_count(&feed->tally, feed->mix, &drawn);
+        feed->have = fits(feed->experiment, &drawn, &feed->fit);
     }
+    if (feed->have)
+        take(feed, &drawn);
+    return SAND_OK;
+}
+
+// Room for the longest class id and two numbers.
+static size_t name_room(const struct sand_mix *mix)
+{
+    size_t room = 0;
+    for (size_t i = 0; i < mix->n_classes; i++)
+        if (strlen(mix->classes[i].id) > room)
+            room = strlen(mix->classes[i].id);
+    return room + 40;
+}
+
+static enum sand_rc open_arrivals(const struct sand_experiment *experiment,
+                                  const struct sand_mix *mix, uint32_t replication,
+                                  struct sand_arrivals **arrivals, struct sand_diag *diag)
+{
+    const struct sand_rng rng = {experiment->seed, replication};
+    return sand_arrivals_open(mix, rng, experiment->duration_ns, arrivals, diag);
+}
+
+enum sand_rc sand_jobmix_feed(const struct sand_mix *mix, uint32_t replication,
+                              struct sand_jobfeed *feed, struct sand_diag *diag)
+{
+    feed->mix = mix;
+    feed->advance = advance;
+    feed->room = name_room(mix);
+    feed->id = sand_calloc(feed->room, 1);
+    feed->user = sand_calloc(feed->room, 1);
+    if (!feed->id || !feed->user)
+        return sand_fail(diag, SAND_ERR_NOMEM, "mix \"%s\": out of memory", mix->id);
+    return open_arrivals(feed->experiment, mix, replication, &feed->arrivals, diag);
+}
+
+enum sand_rc sand_jobmix_count(const struct sand_experiment *experiment, const struct sand_mix *mix,
+                               uint32_t replication, uint64_t *n, struct sand_diag *diag)
+{
+    struct sand_arrivals *arrivals = NULL;
+    struct sand_jobmix_fit fit = {0};
+    struct sand_mix_job drawn;
+    SAND_TRY(open_arrivals(experiment, mix, replication, &arrivals, diag));
+    while (sand_arrivals_next(arrivals, &drawn))
+        fits(experiment, &drawn, &fit);
     sand_arrivals_close(arrivals);
-    fprintf(out, "mix %s: %" PRIu64 " jobs in replication 0\n", mix->id, fit.jobs);
+    *n = fit.jobs - fit.too_large;
+    return SAND_OK;
+}
+
+void sand_jobmix_report(const struct sand_jobfeed *feed, FILE *out)
+{
+    const struct sand_jobmix_fit fit = feed->fit;
+    fprintf(out, "mix %s: %" PRIu64 " jobs in replication 0\n", feed->mix->id, fit.jobs);
     if (fit.jobs > 0)
-        sand_mix_print(mix, &tally, out);
+        sand_mix_print(feed->mix, &feed->tally, out);
     if (fit.too_large > 0)
         fprintf(out, "  %" PRIu64 " jobs need more nodes than the cluster has: left out\n",
                 fit.too_large);
@@ -118,5 +139,4 @@ enum sand_rc sand_jobset_describe(const struct sand_experiment *experiment,
                 "whole: %.6g GPU-hours asked for, %.6g held\n",
                 fit.part_node, fit.jobs - fit.too_large, fit.asked_gpu_s / 3600,
                 fit.held_gpu_s / 3600);
-    return SAND_OK;
 }

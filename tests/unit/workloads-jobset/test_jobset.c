@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "jobset.h"
+#include "mem.h"
 #include "units.h"
 
 #define DAY (INT64_C(86400) * SAND_NS_PER_S)
@@ -50,30 +51,80 @@ static struct sand_experiment experiment_of(size_t n_mixes)
                                     .n_mixes = n_mixes};
 }
 
+// What a stream gives, by number.
+struct drawn {
+    struct sand_job_spec *jobs;
+    size_t n, capacity;
+    struct sand_arena arena;
+};
+
+static void keep_job(struct drawn *drawn, const struct sand_job_spec *job, uint32_t number)
+{
+    void *jobs = drawn->jobs;
+    cr_assert_eq(sand_grow(&jobs, &drawn->capacity, (size_t)number + 1, sizeof *job), SAND_OK);
+    drawn->jobs = jobs;
+    while (drawn->n <= number)
+        drawn->jobs[drawn->n++] = (struct sand_job_spec){0};
+    struct sand_job_spec *kept = &drawn->jobs[number];
+    cr_assert_null(kept->id, "number %u came twice", number);
+    *kept = *job;
+    kept->id = sand_arena_strdup(&drawn->arena, job->id);
+    kept->user = job->user ? sand_arena_strdup(&drawn->arena, job->user) : NULL;
+}
+
+// Submit dates never go back, and in the end no number is missing.
+static void draw(const struct sand_jobset *set, uint32_t replication, struct drawn *drawn)
+{
+    struct sand_jobstream *stream;
+    struct sand_job_source source;
+    const struct sand_job_spec *job;
+    uint32_t number = 0;
+    int64_t last_ns = 0;
+    *drawn = (struct drawn){0};
+    cr_assert_eq(sand_jobset_stream(set, replication, &stream, &source, NULL), SAND_OK);
+    for (;;) {
+        cr_assert_eq(source.next(source.self, &job, &number, NULL), SAND_OK);
+        if (!job)
+            break;
+        cr_assert_geq(job->submit_ns, last_ns);
+        last_ns = job->submit_ns;
+        keep_job(drawn, job, number);
+    }
+    for (size_t i = 0; i < drawn->n; i++)
+        cr_assert_not_null(drawn->jobs[i].id, "number %zu is missing", i);
+    sand_jobstream_close(stream);
+}
+
+static void drawn_clear(struct drawn *drawn)
+{
+    sand_free(drawn->jobs);
+    sand_arena_clear(&drawn->arena);
+}
+
 static char *report_of(const struct sand_jobset *set)
 {
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
-    cr_assert_eq(sand_jobset_report(set, out, NULL), SAND_OK);
+    sand_jobset_report(set, out);
     fclose(out);
     return text;
 }
 
-// Nothing is read or said when all jobs are written out, and nothing is copied.
+// Nothing is read or said when all jobs are written out.
 Test(jobset, written_jobs_stay_where_they_are)
 {
     const struct sand_experiment experiment = experiment_of(0);
     struct sand_jobset *set = NULL;
-    struct sand_drawn drawn;
-    cr_assert_eq(sand_jobset_open(&experiment, &set, NULL), SAND_OK);
-    cr_assert_eq(sand_jobset_draw(set, 0, &drawn, NULL), SAND_OK);
-    cr_expect_eq(drawn.experiment.jobs, written);
-    cr_expect_eq(drawn.experiment.n_jobs, 1);
+    struct drawn drawn;
+    cr_assert_eq(sand_jobset_open(&experiment, NULL, &set, NULL), SAND_OK);
+    draw(set, 0, &drawn);
+    cr_expect_str_eq(drawn.jobs[0].id, "written");
+    cr_expect_eq(drawn.n, 1);
     char *text = report_of(set);
     cr_expect_str_eq(text, "");
     free(text);
-    sand_drawn_clear(&drawn);
+    drawn_clear(&drawn);
     sand_jobset_close(set);
 }
 
@@ -83,25 +134,25 @@ Test(jobset, mixes_fill_the_list_anew_in_each_replication)
 {
     const struct sand_experiment experiment = experiment_of(1);
     struct sand_jobset *set = NULL;
-    struct sand_drawn first, again, other;
-    cr_assert_eq(sand_jobset_open(&experiment, &set, NULL), SAND_OK);
-    cr_assert_eq(sand_jobset_draw(set, 0, &first, NULL), SAND_OK);
-    cr_assert_eq(sand_jobset_draw(set, 0, &again, NULL), SAND_OK);
-    cr_assert_eq(sand_jobset_draw(set, 1, &other, NULL), SAND_OK);
-    cr_expect_str_eq(first.experiment.jobs[0].id, "written");
-    cr_expect_gt(first.experiment.n_jobs, 400, "about 525 of 700 are small enough");
-    cr_expect_lt(first.experiment.n_jobs, 650);
-    cr_assert_eq(first.experiment.n_jobs, again.experiment.n_jobs);
+    struct drawn first, again, other;
+    cr_assert_eq(sand_jobset_open(&experiment, NULL, &set, NULL), SAND_OK);
+    draw(set, 0, &first);
+    draw(set, 0, &again);
+    draw(set, 1, &other);
+    cr_expect_str_eq(first.jobs[0].id, "written");
+    cr_expect_gt(first.n, 400, "about 525 of 700 are small enough");
+    cr_expect_lt(first.n, 650);
+    cr_assert_eq(first.n, again.n);
     size_t failed = 0, same = 0;
-    for (size_t i = 1; i < first.experiment.n_jobs; i++) {
-        const struct sand_job_spec *job = &first.experiment.jobs[i];
+    for (size_t i = 1; i < first.n; i++) {
+        const struct sand_job_spec *job = &first.jobs[i];
         cr_expect_eq(job->n_nodes, 1);
         cr_expect_str_eq(job->job_class, "tune");
         cr_expect_eq(strncmp(job->user, "tune-user-", 10), 0);
         cr_expect_geq(job->walltime_s, job->work_s);
-        cr_expect_eq(job->submit_ns, again.experiment.jobs[i].submit_ns);
+        cr_expect_eq(job->submit_ns, again.jobs[i].submit_ns);
         failed += job->ending == SAND_ENDS_FAILED;
-        same += i < other.experiment.n_jobs && job->submit_ns == other.experiment.jobs[i].submit_ns;
+        same += i < other.n && job->submit_ns == other.jobs[i].submit_ns;
     }
     cr_expect_gt(failed, 60, "a quarter fails");
     cr_expect_eq(same, 0, "another replication has other arrivals");
@@ -110,9 +161,9 @@ Test(jobset, mixes_fill_the_list_anew_in_each_replication)
     cr_expect(strstr(text, "\n  0 of ") && strstr(text, " jobs do not fill their last node"), "%s",
               text);
     free(text);
-    sand_drawn_clear(&first);
-    sand_drawn_clear(&again);
-    sand_drawn_clear(&other);
+    drawn_clear(&first);
+    drawn_clear(&again);
+    drawn_clear(&other);
     sand_jobset_close(set);
 }
 
@@ -134,7 +185,7 @@ Test(jobset, what_whole_nodes_add_to_a_mix_is_told)
     halves.classes = &class;
     experiment.cluster.node_type = &large;
     experiment.mixes = &use_halves;
-    cr_assert_eq(sand_jobset_open(&experiment, &set, NULL), SAND_OK);
+    cr_assert_eq(sand_jobset_open(&experiment, NULL, &set, NULL), SAND_OK);
     char *text = report_of(set);
     const char *line = strstr(text, " jobs do not fill");
     cr_assert_not_null(line, "%s", text);
@@ -156,7 +207,7 @@ Test(jobset, a_mix_cannot_be_used_twice)
     const struct sand_experiment experiment = experiment_of(2);
     struct sand_jobset *set = NULL;
     struct sand_diag diag = {0};
-    cr_expect_eq(sand_jobset_open(&experiment, &set, &diag), SAND_ERR_INPUT);
+    cr_expect_eq(sand_jobset_open(&experiment, NULL, &set, &diag), SAND_ERR_INPUT);
     cr_expect(strstr(diag.messages[0].text, "is used twice"), "%s", diag.messages[0].text);
     sand_diag_clear(&diag);
 }
@@ -168,7 +219,7 @@ Test(jobset, spares_alone_are_no_machine)
     struct sand_diag diag = {0};
     experiment.hot_spares = 4;
     experiment.cluster.name = "c";
-    cr_expect_eq(sand_jobset_open(&experiment, &set, &diag), SAND_ERR_INPUT);
+    cr_expect_eq(sand_jobset_open(&experiment, NULL, &set, &diag), SAND_ERR_INPUT);
     cr_expect(strstr(diag.messages[0].text, "hot spares"), "%s", diag.messages[0].text);
     sand_diag_clear(&diag);
 }
@@ -205,25 +256,24 @@ Test(jobset, rows_of_a_trace_follow_the_written_jobs)
     experiment.traces = &trace;
     experiment.n_traces = 1;
     struct sand_jobset *set = NULL;
-    struct sand_drawn drawn;
+    struct drawn drawn;
     struct sand_diag diag = {0};
-    cr_assert_eq(sand_jobset_open(&experiment, &set, &diag), SAND_OK, "%s",
+    cr_assert_eq(sand_jobset_open(&experiment, NULL, &set, &diag), SAND_OK, "%s",
                  diag.n_messages ? diag.messages[0].text : "");
-    cr_assert_eq(sand_jobset_draw(set, 5, &drawn, NULL), SAND_OK);
-    cr_assert_eq(drawn.experiment.n_jobs, 5);
-    cr_expect_null(drawn.jobs, "replications share what was read");
-    cr_expect_eq(drawn.experiment.jobs[1].ending, SAND_ENDS_FINISHED);
-    cr_expect_eq(drawn.experiment.jobs[2].ending, SAND_ENDS_FAILED);
+    draw(set, 5, &drawn);
+    cr_assert_eq(drawn.n, 5);
+    cr_expect_eq(drawn.jobs[1].ending, SAND_ENDS_FINISHED);
+    cr_expect_eq(drawn.jobs[2].ending, SAND_ENDS_FAILED);
     for (size_t i = 1; i < 5; i++) {
-        cr_expect_eq(drawn.experiment.jobs[i].kind, SAND_JOB_RECORDED);
-        cr_expect_str_eq(drawn.experiment.jobs[i].job_class, "all");
-        cr_expect_gt(drawn.experiment.jobs[i].work_s, 0);
+        cr_expect_eq(drawn.jobs[i].kind, SAND_JOB_RECORDED);
+        cr_expect_str_eq(drawn.jobs[i].job_class, "all");
+        cr_expect_gt(drawn.jobs[i].work_s, 0);
     }
     char *text = report_of(set);
     cr_expect(strstr(text, "5 rows = 4 kept"), "%s", text);
     cr_expect(strstr(text, "sha256 d"), "%s", text);
     free(text);
-    sand_drawn_clear(&drawn);
+    drawn_clear(&drawn);
     sand_jobset_close(set);
     sand_diag_clear(&diag);
 }
@@ -251,27 +301,27 @@ Test(jobset, a_class_with_a_model_trains_or_says_why_not)
     experiment.traces = &trace;
     experiment.n_traces = 1;
     struct sand_jobset *set = NULL;
-    struct sand_drawn drawn;
-    cr_assert_eq(sand_jobset_open(&experiment, &set, NULL), SAND_OK);
-    cr_assert_eq(sand_jobset_draw(set, 0, &drawn, NULL), SAND_OK);
-    cr_assert_eq(drawn.experiment.n_jobs, 5);
-    cr_expect_eq(drawn.experiment.jobs[1].kind, SAND_JOB_TRAIN);
-    cr_expect_eq(drawn.experiment.jobs[1].split.dp, drawn.experiment.jobs[1].n_nodes * 4);
-    sand_drawn_clear(&drawn);
+    struct drawn drawn;
+    cr_assert_eq(sand_jobset_open(&experiment, NULL, &set, NULL), SAND_OK);
+    draw(set, 0, &drawn);
+    cr_assert_eq(drawn.n, 5);
+    cr_expect_eq(drawn.jobs[1].kind, SAND_JOB_TRAIN);
+    cr_expect_eq(drawn.jobs[1].split.dp, drawn.jobs[1].n_nodes * 4);
+    drawn_clear(&drawn);
     sand_jobset_close(set);
     class.split.tp = 65536; // more than a node has, and with pp more than 32 bits hold
     class.split.pp = 65536;
-    cr_assert_eq(sand_jobset_open(&experiment, &set, NULL), SAND_OK);
-    cr_assert_eq(sand_jobset_draw(set, 0, &drawn, NULL), SAND_OK);
-    cr_expect_eq(drawn.experiment.jobs[1].kind, SAND_JOB_RECORDED);
+    cr_assert_eq(sand_jobset_open(&experiment, NULL, &set, NULL), SAND_OK);
+    draw(set, 0, &drawn);
+    cr_expect_eq(drawn.jobs[1].kind, SAND_JOB_RECORDED);
     char *text = report_of(set);
     cr_expect(strstr(text, "they run as recorded"), "%s", text);
     free(text);
-    sand_drawn_clear(&drawn);
+    drawn_clear(&drawn);
     sand_jobset_close(set);
     class.placement = "packed";
     struct sand_diag diag = {0};
-    cr_expect_eq(sand_jobset_open(&experiment, &set, &diag), SAND_ERR_INPUT);
+    cr_expect_eq(sand_jobset_open(&experiment, NULL, &set, &diag), SAND_ERR_INPUT);
     cr_expect(strstr(diag.messages[0].text, "healthy"), "%s", diag.messages[0].text);
     sand_diag_clear(&diag);
 }
