@@ -15,30 +15,56 @@
 #define CONTIGUOUS_ROWS 512
 #endif
 
+// Rows of a table that are not written yet, and its data set once a piece was.
 struct rows {
     void *data;
     size_t n, capacity;
+    hid_t set;       // 0: none yet, the rows in memory are all
+    hsize_t written; // rows in it
 };
 
 struct sand_shard {
+    char *path;
+    struct sand_diag *diag;
+    struct sand_h5 *file; // made with the first piece, or by commit
     struct rows tables[SAND_TABLES];
 };
 
-enum sand_rc sand_shard_open(struct sand_shard **shard)
+enum sand_rc sand_shard_open(const char *path, struct sand_diag *diag, struct sand_shard **shard)
 {
     struct sand_shard *const made = sand_calloc(1, sizeof *made);
-    if (made == NULL)
-        return SAND_ERR_NOMEM;
+    const size_t size = strlen(path) + 1;
+    char *const copy = sand_calloc(size, 1);
+    if (made == NULL || copy == NULL) {
+        sand_free(made);
+        sand_free(copy);
+        return sand_fail(diag, SAND_ERR_NOMEM, "%s: out of memory", path);
+    }
+    memcpy(copy, path, size);
+    made->path = copy;
+    made->diag = diag;
     *shard = made;
     return SAND_OK;
+}
+
+static void close_sets(struct sand_shard *shard)
+{
+    for (size_t i = 0; i < SAND_TABLES; i++) {
+        if (shard->tables[i].set > 0)
+            H5Dclose(shard->tables[i].set);
+        shard->tables[i].set = 0;
+    }
 }
 
 void sand_shard_close(struct sand_shard *shard)
 {
     if (shard == NULL)
         return;
+    close_sets(shard);
+    sand_h5_close(shard->file); // and removes it
     for (size_t i = 0; i < SAND_TABLES; i++)
         sand_free(shard->tables[i].data);
+    sand_free(shard->path);
     sand_free(shard);
 }
 
@@ -54,29 +80,26 @@ static void clean_texts(const struct sand_table_info *info, char *row)
     }
 }
 
-enum sand_rc sand_shard_row(void *self, enum sand_table table, const void *row)
+// ---- the file -----------------------------------------------------------------------------------
+
+static enum sand_rc open_file(struct sand_shard *shard)
 {
-    struct sand_shard *const shard = self;
-    if ((unsigned)table >= SAND_TABLES)
-        return SAND_ERR_INTERNAL;
-    struct rows *const rows = &shard->tables[table];
-    const struct sand_table_info *const info = sand_table_info(table);
-    SAND_TRY(sand_grow(&rows->data, &rows->capacity, rows->n + 1, info->row_size));
-    char *const slot = (char *)rows->data + rows->n * info->row_size;
-    memcpy(slot, row, info->row_size);
-    clean_texts(info, slot);
-    rows->n++;
+    if (shard->file != NULL) {
+        sand_h5_listen(shard->file);
+        return SAND_OK;
+    }
+    SAND_TRY(sand_h5_create(shard->path, &shard->file, shard->diag));
+    if (sand_h5_mark(shard->file, SAND_H5_SHARD) < 0)
+        return sand_h5_fail(shard->file, "write", shard->diag);
     return SAND_OK;
 }
 
-// ---- commit
-// ---------------------------------------------------------------------------------------
-
-static hid_t layout(size_t n)
+// `whole`: n rows are all; else more will be appended.
+static hid_t layout(size_t n, int whole)
 {
-    const hsize_t chunk = n < SAND_H5_CHUNK_ROWS ? n : SAND_H5_CHUNK_ROWS;
+    const hsize_t chunk = whole && n < SAND_H5_CHUNK_ROWS ? n : SAND_H5_CHUNK_ROWS;
     const hid_t list = sand_h5_quiet_list(H5P_DATASET_CREATE);
-    if (list >= 0 && n > CONTIGUOUS_ROWS &&
+    if (list >= 0 && (n > CONTIGUOUS_ROWS || !whole) &&
         (H5Pset_chunk(list, 1, &chunk) < 0 || H5Pset_deflate(list, 1) < 0)) {
         H5Pclose(list);
         return H5I_INVALID_HID;
@@ -84,56 +107,121 @@ static hid_t layout(size_t n)
     return list;
 }
 
-static int write_set(hid_t set, hid_t memory_type, const struct rows *rows)
+static hid_t make_set(const struct sand_h5 *file, const struct sand_table_info *info, size_t n,
+                      int whole)
 {
-    herr_t status = 0;
-    if (rows->n > 0)
-        status = H5Dwrite(set, memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, rows->data);
-    return status < 0 || H5Dclose(set) < 0 ? -1 : 0;
-}
-
-static int write_table(struct sand_h5 *file, enum sand_table table, const struct rows *rows)
-{
-    const struct sand_table_info *const info = sand_table_info(table);
-    const hsize_t extent = rows->n;
-    const hid_t file_type = sand_h5_row_file_type(info);
-    const hid_t memory_type = sand_h5_row_memory_type(info);
-    const hid_t space = H5Screate_simple(1, &extent, NULL);
-    const hid_t list = layout(rows->n);
-    int status = -1;
-    if (file_type >= 0 && memory_type >= 0 && space >= 0 && list >= 0) {
-        const hid_t set =
-            H5Dcreate2(file->id, info->name, file_type, space, H5P_DEFAULT, list, H5P_DEFAULT);
-        status = set < 0 ? -1 : write_set(set, memory_type, rows);
-    }
+    const hsize_t extent = n, limit = H5S_UNLIMITED;
+    const hid_t type = sand_h5_row_file_type(info);
+    const hid_t space = H5Screate_simple(1, &extent, whole ? NULL : &limit);
+    const hid_t list = layout(n, whole);
+    hid_t set = H5I_INVALID_HID;
+    if (type >= 0 && space >= 0 && list >= 0)
+        set = H5Dcreate2(file->id, info->name, type, space, H5P_DEFAULT, list, H5P_DEFAULT);
     if (list >= 0)
         H5Pclose(list);
     if (space >= 0)
         H5Sclose(space);
-    if (memory_type >= 0)
-        H5Tclose(memory_type);
-    if (file_type >= 0)
-        H5Tclose(file_type);
+    if (type >= 0)
+        H5Tclose(type);
+    return set;
+}
+
+// Appends the rows in memory.
+static int write_rows(struct rows *rows, const struct sand_table_info *info)
+{
+    const hsize_t n = rows->n, extent = rows->written + n;
+    const hid_t type = sand_h5_row_memory_type(info);
+    const hid_t from = H5Screate_simple(1, &n, NULL);
+    const hid_t to = H5Screate_simple(1, &extent, NULL);
+    int status = -1;
+    if (type >= 0 && from >= 0 && to >= 0 &&
+        H5Sselect_hyperslab(to, H5S_SELECT_SET, &rows->written, NULL, &n, NULL) >= 0 &&
+        H5Dwrite(rows->set, type, from, to, H5P_DEFAULT, rows->data) >= 0)
+        status = 0;
+    if (to >= 0)
+        H5Sclose(to);
+    if (from >= 0)
+        H5Sclose(from);
+    if (type >= 0)
+        H5Tclose(type);
+    rows->written = extent;
+    rows->n = 0;
     return status;
 }
 
-static int write_tables(struct sand_h5 *file, const struct sand_shard *shard)
+// A piece of a table that has more than memory should hold.
+static int write_piece(struct sand_shard *shard, enum sand_table table)
 {
-    if (sand_h5_mark(file, SAND_H5_SHARD) < 0)
+    struct rows *const rows = &shard->tables[table];
+    const struct sand_table_info *const info = sand_table_info(table);
+    const hsize_t extent = rows->written + rows->n;
+    if (rows->set == 0) {
+        rows->set = make_set(shard->file, info, rows->n, 0);
+        if (rows->set < 0) {
+            rows->set = 0;
+            return -1;
+        }
+    } else if (H5Dset_extent(rows->set, &extent) < 0) {
         return -1;
+    }
+    return write_rows(rows, info) < 0 || sand_h5_failed(shard->file) ? -1 : 0;
+}
+
+static enum sand_rc spill(struct sand_shard *shard, enum sand_table table)
+{
+    SAND_TRY(open_file(shard));
+    return write_piece(shard, table) == 0 ? SAND_OK
+                                          : sand_h5_fail(shard->file, "write", shard->diag);
+}
+
+enum sand_rc sand_shard_row(void *self, enum sand_table table, const void *row)
+{
+    struct sand_shard *const shard = self;
+    if ((unsigned)table >= SAND_TABLES)
+        return SAND_ERR_INTERNAL;
+    struct rows *const rows = &shard->tables[table];
+    const struct sand_table_info *const info = sand_table_info(table);
+    if (rows->n == SAND_H5_CHUNK_ROWS)
+        SAND_TRY(spill(shard, table));
+    if (sand_grow(&rows->data, &rows->capacity, rows->n + 1, info->row_size) != SAND_OK)
+        return sand_fail(shard->diag, SAND_ERR_NOMEM, "%s: out of memory", shard->path);
+    char *const slot = (char *)rows->data + rows->n * info->row_size;
+    memcpy(slot, row, info->row_size);
+    clean_texts(info, slot);
+    rows->n++;
+    return SAND_OK;
+}
+
+// ---- commit -------------------------------------------------------------------------------------
+
+static int finish_table(struct sand_shard *shard, enum sand_table table)
+{
+    struct rows *const rows = &shard->tables[table];
+    const struct sand_table_info *const info = sand_table_info(table);
+    if (rows->set > 0)
+        return rows->n > 0 ? write_piece(shard, table) : 0;
+    const hid_t set = make_set(shard->file, info, rows->n, 1);
+    if (set < 0)
+        return -1;
+    rows->set = set;
+    return rows->n > 0 ? write_rows(rows, info) : 0;
+}
+
+static int finish_tables(struct sand_shard *shard)
+{
     for (size_t i = 0; i < SAND_TABLES; i++)
-        if (write_table(file, (enum sand_table)i, &shard->tables[i]) < 0 || sand_h5_failed(file))
+        if (finish_table(shard, (enum sand_table)i) < 0 || sand_h5_failed(shard->file))
             return -1;
     return 0;
 }
 
-enum sand_rc sand_shard_commit(struct sand_shard *shard, const char *path, struct sand_diag *diag)
+enum sand_rc sand_shard_commit(struct sand_shard *shard)
 {
-    struct sand_h5 *file;
-    SAND_TRY(sand_h5_create(path, &file, diag));
-    if (write_tables(file, shard) == 0)
-        return sand_h5_commit(file, diag);
-    const enum sand_rc rc = sand_h5_fail(file, "write", diag);
-    sand_h5_close(file);
-    return rc;
+    SAND_TRY(open_file(shard));
+    if (finish_tables(shard) < 0)
+        return sand_h5_fail(shard->file, "write", shard->diag);
+    close_sets(shard);
+    struct sand_h5 *const file = shard->file;
+    shard->file = NULL; // commit frees it, whatever comes of it
+    return sand_h5_commit(file, shard->diag);
 }

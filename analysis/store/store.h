@@ -23,11 +23,13 @@ struct sand_meta {
 
 // ---- shard: one run unit, one compound dataset per table ----------------------------------------
 struct sand_shard;
-// Collects rows in memory; commit writes `path` (.part, fsync, rename) or nothing at all.
-enum sand_rc sand_shard_open(struct sand_shard **shard);
+// Collects rows and writes them to `path`.part in pieces of 8192 a table; commit makes it `path`
+// (fsync, rename), close without commit leaves nothing. What goes wrong goes to `diag`, which
+// outlives the shard. Memory: a piece of every table.
+enum sand_rc sand_shard_open(const char *path, struct sand_diag *diag, struct sand_shard **shard);
 enum sand_rc sand_shard_row(void *shard, enum sand_table table,
                             const void *row); // a sink's function
-enum sand_rc sand_shard_commit(struct sand_shard *shard, const char *path, struct sand_diag *diag);
+enum sand_rc sand_shard_commit(struct sand_shard *shard);
 void sand_shard_close(struct sand_shard *shard);
 // SAND_OK if `path` is a whole shard of this format and of the present tables, so that a later run
 // may reuse it; else the code and the reason. Reads the descriptions, not the rows.

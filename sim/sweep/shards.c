@@ -16,7 +16,6 @@
 
 // Far above any journal or shard: the limit only guards against reading something else.
 enum { MAX_JOURNAL = 1 << 28 };
-#define MAX_SHARD ((size_t)1 << 40)
 
 // ---- the directory
 // --------------------------------------------------------------------------------
@@ -62,12 +61,7 @@ const char *sand_shard_path(struct sand_shards *shards, uint32_t replication)
 
 enum sand_rc sand_shard_digest(const char *path, char hex[65], struct sand_diag *diag)
 {
-    char *data = NULL;
-    size_t size = 0;
-    SAND_TRY(sand_file_read(path, MAX_SHARD, &data, &size, diag));
-    sand_sha256_hex(data, size, hex);
-    sand_free(data);
-    return SAND_OK;
+    return sand_file_digest(path, hex, diag);
 }
 
 // Replication of "unit-<r>.h5" (and of its .part), -1 for any other name.

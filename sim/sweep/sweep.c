@@ -93,10 +93,10 @@ static enum sand_rc run_unit(struct sweep *sweep, uint32_t replication,
     const char *path = sand_shard_path(&sweep->shards, replication);
     if (!path)
         return no_memory(diag);
-    SAND_TRY(sand_shard_open(&shard));
+    SAND_TRY(sand_shard_open(path, diag, &shard));
     enum sand_rc rc = draw_and_replay(sweep, replication, outbox, shard, answer, diag);
     if (rc == SAND_OK)
-        rc = sand_shard_commit(shard, path, diag);
+        rc = sand_shard_commit(shard);
     sand_shard_close(shard);
     return rc == SAND_OK ? sand_shard_digest(path, answer->shard, diag) : rc;
 }

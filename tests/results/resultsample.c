@@ -52,10 +52,10 @@ static enum sand_rc add_rows(struct sand_shard *shard, uint64_t seed)
 static enum sand_rc write_shard(const char *path, uint64_t seed, struct sand_diag *diag)
 {
     struct sand_shard *shard;
-    SAND_TRY(sand_shard_open(&shard));
+    SAND_TRY(sand_shard_open(path, diag, &shard));
     enum sand_rc rc = add_rows(shard, seed);
     if (rc == SAND_OK)
-        rc = sand_shard_commit(shard, path, diag);
+        rc = sand_shard_commit(shard);
     sand_shard_close(shard);
     return rc;
 }

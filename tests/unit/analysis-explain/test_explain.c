@@ -180,9 +180,9 @@ static struct sand_results *open_sample(void (*rows)(struct sand_shard *))
     cr_assert_not_null(mkdtemp(dir));
     snprintf(unit, sizeof unit, "%s/unit.h5", dir);
     snprintf(file, sizeof file, "%s/results.h5", dir);
-    cr_assert_eq(sand_shard_open(&shard), SAND_OK);
+    cr_assert_eq(sand_shard_open(unit, &diag, &shard), SAND_OK);
     rows(shard);
-    cr_assert_eq(sand_shard_commit(shard, unit, &diag), SAND_OK);
+    cr_assert_eq(sand_shard_commit(shard), SAND_OK);
     sand_shard_close(shard);
     const char *const units[] = {unit};
     enum sand_rc rc = sand_results_merge(units, 1, &meta, file, &diag);

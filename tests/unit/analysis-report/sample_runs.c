@@ -226,14 +226,14 @@ static void put_totals(struct sand_shard *shard, uint32_t run)
 static void write_run(uint32_t run, const char *path)
 {
     struct sand_shard *shard;
-    cr_assert_eq(sand_shard_open(&shard), SAND_OK);
+    cr_assert_eq(sand_shard_open(path, NULL, &shard), SAND_OK);
     put_cluster(shard, run);
     put_jobs(shard, run);
     put_steps(shard, run);
     put_incidents(shard, run);
     put_saves(shard, run);
     put_totals(shard, run);
-    cr_assert_eq(sand_shard_commit(shard, path, NULL), SAND_OK);
+    cr_assert_eq(sand_shard_commit(shard), SAND_OK);
     sand_shard_close(shard);
 }
 

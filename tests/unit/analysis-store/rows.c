@@ -76,7 +76,7 @@ int is_row(enum sand_table table, size_t i, const void *row)
 enum sand_rc write_shard(const char *path, size_t first, size_t n, struct sand_diag *diag)
 {
     struct sand_shard *shard;
-    enum sand_rc rc = sand_shard_open(&shard);
+    enum sand_rc rc = sand_shard_open(path, diag, &shard);
     if (rc != SAND_OK)
         return rc;
     for (size_t i = first; rc == SAND_OK && i < first + n; i++) {
@@ -87,7 +87,7 @@ enum sand_rc write_shard(const char *path, size_t first, size_t n, struct sand_d
         }
     }
     if (rc == SAND_OK)
-        rc = sand_shard_commit(shard, path, diag);
+        rc = sand_shard_commit(shard);
     sand_shard_close(shard);
     return rc;
 }

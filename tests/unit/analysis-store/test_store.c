@@ -405,7 +405,7 @@ Test(store, the_rows_of_no_such_table_are_an_internal_error)
 {
     struct sand_shard *shard;
     union any_row row = {0};
-    must(sand_shard_open(&shard));
+    must(sand_shard_open(scratch("none"), NULL, &shard));
     cr_assert_eq(sand_shard_row(shard, SAND_TABLES, &row), SAND_ERR_INTERNAL);
     sand_shard_close(shard);
     sand_shard_close(NULL);
