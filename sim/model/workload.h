@@ -9,14 +9,41 @@
 #include "choice.h"
 #include "hardware.h"
 
-// A dense decoder-only transformer.
+// Multi-head latent attention (DeepSeek-V2, arXiv:2405.04434): queries, and keys with values, pass
+// through a low rank; a head has head_dim columns without positions and rope_dim with them.
+struct sand_latent_attention {
+    uint32_t kv_rank; // 0: no latent attention
+    uint32_t q_rank;  // 0: queries are not compressed
+    uint32_t rope_dim, value_dim;
+};
+
+// Experts: every token passes through per_token of n of them, and through the shared ones.
+struct sand_experts {
+    uint32_t n; // 0: a dense model
+    uint32_t per_token, shared;
+    uint32_t ffn_hidden;   // width of one expert
+    uint32_t dense_layers; // first layers, which have an FFN instead
+    uint32_t every;        // of the others every so many-th has experts
+};
+
+// Layers whose attention sees the last `tokens` only: all but every `every`-th.
+struct sand_attention_window {
+    uint32_t tokens; // 0: no windows
+    uint32_t every;  // 1: all layers have the window
+};
+
+// A decoder-only transformer.
 struct sand_transformer {
     const char *id;
     struct sand_provenance from;
     uint32_t n_layers, hidden, n_heads, n_kv_heads, head_dim, ffn_hidden;
     uint32_t vocab;
+    uint32_t positions;  // learned positions; 0: rotary, ALiBi
     int gated_ffn;       // SwiGLU and kin: three FFN matrices instead of two
     int tied_embeddings; // output layer shares the input embedding
+    struct sand_latent_attention latent;
+    struct sand_experts experts;
+    struct sand_attention_window window;
 };
 
 // Partial: recompute_share of the forward, such as every second layer.
@@ -45,19 +72,46 @@ enum sand_sharding {
     SAND_SHARD_PARAMETERS // ZeRO-3, FSDP FULL_SHARD: gathers forwards and backwards
 };
 
+enum sand_schedule {
+    SAND_SCHEDULE_1F1B,       // interleaved with virtual stages
+    SAND_SCHEDULE_GPIPE,      // all forwards, then all backwards
+    SAND_SCHEDULE_ZERO_BUBBLE // ZB-H1: weight gradients fill the bubbles
+};
+
+// How context ranks come by the keys and values of the others.
+enum sand_context {
+    SAND_CONTEXT_RING,  // point to point, one rank after another (Ring Attention)
+    SAND_CONTEXT_GATHER // one all-gather before attention (Llama 3 report, section 3.3.2)
+};
+
+// How tokens reach their experts.
+enum sand_dispatch {
+    SAND_DISPATCH_ALL_TO_ALL,  // one copy per expert
+    SAND_DISPATCH_DEDUPLICATED // one copy per node with such experts, spread there (DeepEP)
+};
+
 // How one step is laid out over the job's GPUs. gpus = tp * cp * pp * dp.
 struct sand_split {
     uint32_t tp, pp, dp;
     uint32_t
         cp; // context parallel: every micro-batch's tokens over cp GPUs, keys and values in a ring
     enum sand_rank_order order;
-    uint32_t virtual_stages;   // model chunks per pipeline stage; 1 = plain 1F1B
+    enum sand_context context;
+    uint32_t ep;        // expert parallel: inside the tp * cp * dp GPUs of a stage
+    uint32_t expert_tp; // tensor-parallel size of an expert; 0: as tp
+    enum sand_dispatch dispatch;
+    double imbalance; // tokens of the fullest expert-parallel rank over the mean; 1: balanced
+    enum sand_schedule schedule;
+    uint32_t first_layers, last_layers; // of the first and last stage; 0: as even as can be
+    uint32_t virtual_stages;   // model chunks per pipeline stage; 1: not interleaved
     uint32_t micro_batch;      // sequences
     uint32_t global_batch;     // sequences, = micro_batch * dp * micro-batches
     uint32_t sequence;         // tokens
     int sequence_parallel;     // TP all-reduces become reduce-scatter + all-gather, norms are split
     int distributed_optimizer; // optimizer state sharded over dp (ZeRO-1)
     enum sand_sharding sharding;
+    uint32_t shard_group; // consecutive copies of a stage that share out among themselves (HSDP);
+                          // 0: all of them
     int overlap_grad_reduce;  // gradient reduce-scatter hidden behind the last backward
     int overlap_param_gather; // parameter all-gather hidden behind the first forward
     uint32_t buckets;         // pieces of the overlapped collectives

@@ -29,6 +29,16 @@ static const char *const shardings[] = {[SAND_SHARD_OPTIMIZER] = "optimizer",
                                         [SAND_SHARD_PARAMETERS] = "parameters",
                                         NULL};
 
+static const char *const schedules[] = {[SAND_SCHEDULE_1F1B] = "1f1b",
+                                        [SAND_SCHEDULE_GPIPE] = "gpipe",
+                                        [SAND_SCHEDULE_ZERO_BUBBLE] = "zero-bubble",
+                                        NULL};
+static const char *const contexts[] = {
+    [SAND_CONTEXT_RING] = "ring", [SAND_CONTEXT_GATHER] = "all-gather", NULL};
+const char *const spec_dispatch_words[] = {[SAND_DISPATCH_ALL_TO_ALL] = "all-to-all",
+                                           [SAND_DISPATCH_DEDUPLICATED] = "deduplicated",
+                                           NULL};
+
 static const struct spec_field split_fields[] = {
     {.name = "tp", SPEC_SIZE(struct sand_split, tp), .doc = "Tensor-parallel size."},
     {.name = "pp", SPEC_SIZE(struct sand_split, pp), .doc = "Pipeline stages."},
@@ -38,8 +48,33 @@ static const struct spec_field split_fields[] = {
     {.name = "cp",
      SPEC_SIZE(struct sand_split, cp),
      SPEC_PRESET("1"),
-     .doc = "Context-parallel size: the tokens of a micro-batch over cp GPUs, keys and values in a "
-            "ring."},
+     .doc = "Context-parallel size: the tokens of a micro-batch over cp GPUs."},
+    {.name = "context",
+     SPEC_MEMBER(SPEC_WORD, struct sand_split, context),
+     .words = contexts,
+     SPEC_PRESET("ring"),
+     .doc = "How context ranks come by the keys and values of the others: from neighbour to "
+            "neighbour beside attention, or by an all-gather before it."},
+    {.name = "ep",
+     SPEC_SIZE(struct sand_split, ep),
+     SPEC_PRESET("1"),
+     .doc = "Expert-parallel size: the experts of a layer over ep x expert_tp GPUs, consecutive "
+            "ones of the tp x cp x dp of a stage."},
+    {.name = "expert_tp",
+     SPEC_WHOLE(struct sand_split, expert_tp),
+     SPEC_PRESET("0"),
+     .doc = "Tensor-parallel size of an expert; 0: as tp."},
+    {.name = "dispatch",
+     SPEC_MEMBER(SPEC_WORD, struct sand_split, dispatch),
+     .words = spec_dispatch_words,
+     SPEC_PRESET("all-to-all"),
+     .doc = "How tokens reach their experts: a copy for every expert, or one for every node that "
+            "has such experts, spread there."},
+    {.name = "imbalance",
+     SPEC_QUANTITY(SAND_DIM_NUMBER, struct sand_split, imbalance),
+     .range = {1, 1e6, 0},
+     SPEC_PRESET("1"),
+     .doc = "Tokens of the fullest expert-parallel rank over the mean; 1: balanced."},
     {.name = "order",
      SPEC_MEMBER(SPEC_WORD, struct sand_split, order),
      .words = spec_order_words,
@@ -48,7 +83,21 @@ static const struct spec_field split_fields[] = {
     {.name = "virtual_stages",
      SPEC_SIZE(struct sand_split, virtual_stages),
      SPEC_PRESET("1"),
-     .doc = "Model chunks per pipeline stage; 1: plain 1F1B."},
+     .doc = "Model chunks per pipeline stage; 1: not interleaved."},
+    {.name = "schedule",
+     SPEC_MEMBER(SPEC_WORD, struct sand_split, schedule),
+     .words = schedules,
+     SPEC_PRESET("1f1b"),
+     .doc = "Order of the micro-batches: 1f1b, interleaved with virtual_stages; gpipe: all "
+            "forwards, then all backwards; zero-bubble: ZB-H1, weight gradients fill bubbles."},
+    {.name = "first_layers",
+     SPEC_WHOLE(struct sand_split, first_layers),
+     SPEC_PRESET("0"),
+     .doc = "Layers of the first stage; 0: as even as can be."},
+    {.name = "last_layers",
+     SPEC_WHOLE(struct sand_split, last_layers),
+     SPEC_PRESET("0"),
+     .doc = "Layers of the last stage; 0: as even as can be."},
     {.name = "micro_batch",
      SPEC_SIZE(struct sand_split, micro_batch),
      SPEC_PRESET("1"),
@@ -71,6 +120,11 @@ static const struct spec_field split_fields[] = {
             "gradients: also gradients, weights are gathered once a micro-batch (ZeRO-2, FSDP "
             "SHARD_GRAD_OP); parameters: also weights, gathered forwards and backwards (ZeRO-3, "
             "FSDP FULL_SHARD)."},
+    {.name = "shard_group",
+     SPEC_WHOLE(struct sand_split, shard_group),
+     SPEC_PRESET("0"),
+     .doc = "Consecutive copies (of dp x cp) that share out among themselves, every group a full "
+            "copy (HSDP); 0: all of them."},
     {.name = "overlap_grad_reduce",
      SPLIT_FLAG(overlap_grad_reduce),
      .doc = "The gradient reduction hides behind the last backward."},

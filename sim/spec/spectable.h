@@ -127,7 +127,8 @@ extern const char *const spec_laws[];
 extern const struct spec_element spec_step_rules, spec_stack, spec_machine, spec_flag;
 
 // Words that more than one table takes.
-extern const char *const spec_attention_words[], *const spec_order_words[];
+extern const char *const spec_attention_words[], *const spec_order_words[],
+    *const spec_dispatch_words[];
 
 // Every element, in the order of the format page; NULL-terminated.
 extern const struct spec_element *const spec_elements[];

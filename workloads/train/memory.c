@@ -19,36 +19,67 @@ struct saved {
     double attention_output;   // input of the projection
     double statistics;         // fused: fp32 log-sum-exp per head
     double scores;             // unfused: softmax, its dropout mask and output, 5 bytes per score
+    double latent;             // latent attention: what its ways up start from
     double ffn_in;             // up (and gate) outputs
     double ffn_product;        // input of the last FFN GEMM
+    double routed;             // the token's copies at their experts
 };
 
-static struct saved saved_of(const struct sand_transformer *model, const struct sand_split *split)
+// FFN columns that a token occupies on one GPU: of the FFN, or of shared experts and of its own,
+// whose tokens come from as many GPUs as an expert is cut into.
+static double ffn_columns(const struct sand_transformer *model, const struct sand_split *split,
+                          int kind)
+{
+    const struct sand_experts *experts = &model->experts;
+    if (!(kind & SAND_LAYER_EXPERTS))
+        return (double)model->ffn_hidden / split->tp;
+    return (experts->shared + experts->per_token * split->imbalance) *
+           (double)experts->ffn_hidden / split->tp;
+}
+
+// Copies of the hidden state that a GPU's experts hold per token of its tensor-parallel group.
+static double routed_copies(const struct sand_transformer *model, const struct sand_split *split,
+                            int kind)
+{
+    if (!(kind & SAND_LAYER_EXPERTS))
+        return 0.0;
+    return model->experts.per_token * split->imbalance * sand_split_expert_tp(split) / split->tp;
+}
+
+static struct saved saved_of(const struct sand_transformer *model, const struct sand_split *split,
+                             int kind)
 {
     const double tp = split->tp;
     const double norm_share = split->sequence_parallel ? 1.0 / tp : 1.0;
     const double h = ELEMENT_B * model->hidden * norm_share;
-    const double head = ELEMENT_B * model->head_dim / tp;
-    const double ffn = ELEMENT_B * model->ffn_hidden / tp;
+    const double ffn = ELEMENT_B * ffn_columns(model, split, kind);
     const int fused = split->attention != SAND_ATTENTION_UNFUSED;
+    const struct sand_head_widths widths = sand_model_head_widths(model);
+    const struct sand_latent_attention *latent = &model->latent;
+    const double keys = latent->kv_rank > 0 ? widths.q : widths.kv / 2.0;
     return (struct saved){
         .input = h,
         .attention_residual = h,
         .norm_outputs = 2.0 * h,
-        .qkv = head * (model->n_heads + 2.0 * model->n_kv_heads),
-        .attention_output = head * model->n_heads,
+        .qkv = ELEMENT_B * (widths.q + keys +
+                            (latent->kv_rank > 0 ? widths.value : widths.kv / 2.0)) / tp,
+        .attention_output = ELEMENT_B * widths.value / tp,
+        .latent = latent->kv_rank == 0
+                      ? 0.0
+                      : ELEMENT_B * ((double)latent->q_rank + latent->kv_rank + latent->rope_dim),
         .statistics = fused ? 4.0 * model->n_heads / tp : 0.0,
         .scores = fused ? 0.0 : 5.0 * model->n_heads * split->sequence / tp,
         .ffn_in = ffn * (model->gated_ffn ? 2.0 : 1.0),
         .ffn_product = ffn,
+        .routed = ELEMENT_B * model->hidden * routed_copies(model, split, kind),
     };
 }
 
 static double saved_total(const struct saved *saved)
 {
     return saved->input + saved->attention_residual + saved->norm_outputs + saved->qkv +
-           saved->attention_output + saved->statistics + saved->scores + saved->ffn_in +
-           saved->ffn_product;
+           saved->attention_output + saved->statistics + saved->scores + saved->latent +
+           saved->ffn_in + saved->ffn_product + saved->routed;
 }
 
 static double saved_kept(const struct saved *saved, const struct sand_split *split)
@@ -71,17 +102,41 @@ static double micro_batch_tokens(const struct sand_split *split)
     return (double)split->micro_batch * split->sequence / split->cp;
 }
 
-double sand_activation_layer_B(const struct sand_transformer *model, const struct sand_split *split)
+double sand_activation_layer_B(const struct sand_transformer *model, const struct sand_split *split,
+                               int kind)
 {
-    const struct saved saved = saved_of(model, split);
+    const struct saved saved = saved_of(model, split, kind);
     return micro_batch_tokens(split) * saved_kept(&saved, split);
 }
 
 // What the backward of one layer rebuilds before it can start.
-static double rebuilt_B(const struct sand_transformer *model, const struct sand_split *split)
+static double rebuilt_B(const struct sand_transformer *model, const struct sand_split *split,
+                        int kind)
 {
-    const struct saved saved = saved_of(model, split);
+    const struct saved saved = saved_of(model, split, kind);
     return micro_batch_tokens(split) * (saved_total(&saved) - saved_kept(&saved, split));
+}
+
+// Activations in flight: of the stage's layers in the mean, and what is rebuilt of the largest.
+static double activations_B(const struct sand_transformer *model, const struct sand_split *split,
+                            uint32_t stage)
+{
+    double saved_B = 0.0, layers = 0.0, most_rebuilt_B = 0.0;
+    for (uint32_t chunk = 0; chunk < split->virtual_stages; chunk++) {
+        const struct sand_layer_census census = sand_split_census(model, split, stage, chunk);
+        for (int kind = 0; kind < SAND_LAYER_KINDS; kind++) {
+            if (census.n[kind] == 0)
+                continue;
+            saved_B += census.n[kind] * sand_activation_layer_B(model, split, kind);
+            layers += census.n[kind];
+            const double here_B = rebuilt_B(model, split, kind);
+            most_rebuilt_B = here_B > most_rebuilt_B ? here_B : most_rebuilt_B;
+        }
+    }
+    if (layers <= 0.0)
+        return 0.0;
+    const double in_flight = (double)sand_schedule_in_flight(model, split, stage);
+    return in_flight * saved_B / layers + most_rebuilt_B;
 }
 
 // Output layer and loss of one micro-batch: the final norm's input and output, logits in 16 bit and
@@ -95,33 +150,69 @@ static double head_B(const struct sand_transformer *model, const struct sand_spl
 }
 
 // Weights of two layers, the one at work and the one gathered ahead, while their owners hold
-// shards.
+// shards; of the largest kind.
 static double gathered_B(const struct sand_transformer *model, const struct sand_split *split)
 {
     if (split->sharding != SAND_SHARD_PARAMETERS)
         return 0.0;
-    return 2.0 * WEIGHT_B * sand_model_layer_params(model) / split->tp;
+    const struct sand_layer_census census = sand_model_census(model, 0, model->n_layers);
+    double most = 0.0;
+    for (int kind = 0; kind < SAND_LAYER_KINDS; kind++) {
+        const struct sand_params params = sand_split_layer_params(model, split, kind);
+        if (census.n[kind] > 0 && params.dense + params.expert > most)
+            most = params.dense + params.expert;
+    }
+    return 2.0 * WEIGHT_B * most;
+}
+
+// What is sent to experts and what comes in, once each: dispatch and combine take turns.
+static double dispatch_B(const struct sand_transformer *model, const struct sand_split *split)
+{
+    if (model->experts.n == 0)
+        return 0.0;
+    const double copies = model->experts.per_token * (1.0 + split->imbalance) / split->tp;
+    return ELEMENT_B * model->hidden * copies * micro_batch_tokens(split);
+}
+
+// Over how many GPUs each part of the training state is cut: weights, gradients, optimizer.
+struct shards {
+    double weights, gradients, optimizer;
+};
+
+static struct shards shards_of(const struct sand_split *split, double copies)
+{
+    const int sharded = split->distributed_optimizer || split->sharding != SAND_SHARD_OPTIMIZER;
+    return (struct shards){
+        .weights = split->sharding == SAND_SHARD_PARAMETERS ? copies : 1.0,
+        .gradients = split->sharding != SAND_SHARD_OPTIMIZER ? copies : 1.0,
+        .optimizer = sharded ? copies : 1.0,
+    };
+}
+
+static double state_B(const struct sand_split *split, double params, const struct shards *shards)
+{
+    return params * (WEIGHT_B / shards->weights + split->grad_B / shards->gradients +
+                     OPTIMIZER_B / shards->optimizer);
 }
 
 static void stage_memory(const struct sand_transformer *model, const struct sand_split *split,
                          const struct sand_gpu_type *gpu, const struct sand_kernel_costs *kernels,
                          uint32_t stage, struct sand_memory *memory)
 {
-    const double params = sand_split_gpu_params(model, split, stage);
-    const double replicas = (double)split->dp * split->cp;
-    const int sharded = split->distributed_optimizer || split->sharding != SAND_SHARD_OPTIMIZER;
-    const double shards = sharded ? replicas : 1.0;
-    const double gradient_shards = split->sharding != SAND_SHARD_OPTIMIZER ? replicas : 1.0;
-    const double weight_shards = split->sharding == SAND_SHARD_PARAMETERS ? replicas : 1.0;
-    const double in_flight = (double)sand_schedule_in_flight(model, split, stage);
+    const struct sand_params params = sand_split_stage_params(model, split, stage);
+    const struct shards dense = shards_of(split, sand_split_shards(split));
+    const struct shards expert = shards_of(split, sand_split_expert_shards(split));
     *memory = (struct sand_memory){
-        .weights_B = WEIGHT_B * params / weight_shards,
-        .gradients_B = split->grad_B * params / gradient_shards,
-        .optimizer_B = OPTIMIZER_B * params / shards,
-        .activations_B =
-            in_flight * sand_activation_layer_B(model, split) + rebuilt_B(model, split),
-        .buffers_B = kernels->buffers_B + gathered_B(model, split) +
+        .weights_B =
+            WEIGHT_B * (params.dense / dense.weights + params.expert / expert.weights),
+        .gradients_B = split->grad_B * (params.dense / dense.gradients +
+                                        params.expert / expert.gradients),
+        .optimizer_B = OPTIMIZER_B * (params.dense / dense.optimizer +
+                                      params.expert / expert.optimizer),
+        .activations_B = activations_B(model, split, stage),
+        .buffers_B = kernels->buffers_B + gathered_B(model, split) + dispatch_B(model, split) +
                      (stage + 1 == split->pp ? head_B(model, split) : 0.0),
+        .experts_B = state_B(split, params.expert, &expert),
         .capacity_B = gpu->hbm_B,
         .stage = stage,
     };

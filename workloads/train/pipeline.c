@@ -1,5 +1,6 @@
 // Pipeline schedules: 1F1B and interleaved 1F1B (Narayanan et al. 2021, "Efficient Large-Scale
-// Language Model Training on GPU Clusters", section 2.2; warm-up depth as in Megatron-LM).
+// Language Model Training on GPU Clusters", section 2.2; warm-up depth as in Megatron-LM), GPipe
+// (Huang et al. 2019) and ZB-H1 (Qi et al. 2023, "Zero Bubble Pipeline Parallelism").
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "train.h"
 
@@ -13,7 +14,7 @@ static uint64_t forward_count(const struct sand_split *split)
 static uint64_t warm_up(const struct sand_split *split, uint32_t stage)
 {
     const uint64_t below = split->pp - stage - 1;
-    uint64_t depth = below;
+    uint64_t depth = split->schedule == SAND_SCHEDULE_GPIPE ? UINT64_MAX : below;
     if (split->virtual_stages > 1)
         depth = 2 * below + (uint64_t)(split->virtual_stages - 1) * split->pp;
     const uint64_t most = forward_count(split);
@@ -62,13 +63,47 @@ static struct sand_stage_op nth_op(const struct sand_split *split, uint64_t dept
                                      : nth_plain_pass(index, backward);
 }
 
+size_t sand_schedule_size(const struct sand_split *split)
+{
+    return (size_t)forward_count(split) * (split->schedule == SAND_SCHEDULE_ZERO_BUBBLE ? 3 : 2);
+}
+
+// Micro-batches by which a stage's weight gradients lag behind: so many that as many activations
+// wait as in the first stage of 1F1B, and that no stage further up waits for them.
+static uint64_t weight_lag(const struct sand_split *split, uint32_t stage)
+{
+    const uint64_t m = sand_split_micro_batches(split);
+    return stage < m ? stage : m;
+}
+
+static void zero_bubble(const struct sand_split *split, uint32_t stage, struct sand_stage_op *ops)
+{
+    const uint64_t m = sand_split_micro_batches(split), lag = weight_lag(split, stage);
+    uint64_t n_forward = 0, n_weights = 0;
+    while (n_forward < warm_up(split, stage))
+        *ops++ = nth_plain_pass(n_forward++, 0);
+    for (uint64_t b = 0; b < m + lag; b++) {
+        if (b < m && n_forward < m)
+            *ops++ = nth_plain_pass(n_forward++, 0);
+        if (b < m)
+            *ops++ = nth_plain_pass(b, 1);
+        if (b < lag)
+            continue;
+        *ops = nth_plain_pass(n_weights++, 1);
+        ops++->weights = 1;
+    }
+}
+
 size_t sand_schedule_stage(const struct sand_split *split, uint32_t stage,
                            struct sand_stage_op *ops)
 {
-    const size_t n = 2 * (size_t)forward_count(split);
+    const size_t n = sand_schedule_size(split);
     const uint64_t depth = warm_up(split, stage);
-    for (size_t k = 0; k < n; k++)
-        ops[k] = nth_op(split, depth, k);
+    if (split->schedule == SAND_SCHEDULE_ZERO_BUBBLE)
+        zero_bubble(split, stage, ops);
+    else
+        for (size_t k = 0; k < n; k++)
+            ops[k] = nth_op(split, depth, k);
     return n;
 }
 
@@ -77,6 +112,13 @@ uint64_t sand_schedule_in_flight(const struct sand_transformer *model,
 {
     const uint64_t depth = warm_up(split, stage);
     const uint64_t n = 2 * forward_count(split);
+    if (split->schedule == SAND_SCHEDULE_GPIPE) // everything, before the first backward
+        return forward_count(split) * sand_split_layers(model, split, stage, 0);
+    if (split->schedule == SAND_SCHEDULE_ZERO_BUBBLE) {
+        const uint64_t ahead = depth + 1 + weight_lag(split, stage);
+        return (ahead < forward_count(split) ? ahead : forward_count(split)) *
+               sand_split_layers(model, split, stage, 0);
+    }
     // After the warm-up the order repeats every group of pp micro-batches, so one round shows all.
     const uint64_t round = depth + 2 * (uint64_t)split->pp * split->virtual_stages;
     uint64_t layers = 0, most = 0;

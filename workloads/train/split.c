@@ -7,10 +7,33 @@ uint32_t sand_split_micro_batches(const struct sand_split *split)
     return (uint32_t)(split->global_batch / ((uint64_t)split->micro_batch * split->dp));
 }
 
-// One rule of a split: a positive size, or a divisor of another size.
+uint32_t sand_split_expert_tp(const struct sand_split *split)
+{
+    return split->expert_tp > 0 ? split->expert_tp : split->tp;
+}
+
+uint32_t sand_split_expert_copies(const struct sand_split *split)
+{
+    const uint64_t group = (uint64_t)(split->ep > 0 ? split->ep : 1) * sand_split_expert_tp(split);
+    return (uint32_t)((uint64_t)split->tp * split->cp * split->dp / group);
+}
+
+uint32_t sand_split_shards(const struct sand_split *split)
+{
+    return split->shard_group > 0 ? split->shard_group : split->dp * split->cp;
+}
+
+uint32_t sand_split_expert_shards(const struct sand_split *split)
+{
+    const uint32_t groups = split->dp * split->cp / sand_split_shards(split);
+    const uint32_t copies = sand_split_expert_copies(split);
+    return copies > groups ? copies / groups : 1;
+}
+
 // A step of more passes would be simulated for minutes; published runs have some thousands.
 enum { MAX_CHUNK_PASSES = 65536 };
 
+// One rule of a split: a positive size, or a divisor of another size.
 struct rule {
     const char *name;
     uint32_t value;
@@ -76,8 +99,9 @@ static size_t check_tensor(const struct sand_transformer *model, const struct sa
     // kv_heads below tp are replicated by the frameworks, at a cost this model does not have.
     const struct rule widths[] = {
         {"heads", model->n_heads}, {"kv_heads", model->n_kv_heads}, {"ffn", model->ffn_hidden}};
+    const size_t n_widths = sand_model_has_ffn(model) ? 3 : 2;
     size_t n_bad = 0;
-    for (size_t i = 0; i < sizeof widths / sizeof widths[0]; i++) {
+    for (size_t i = 0; i < n_widths; i++) {
         if (widths[i].value % split->tp == 0)
             continue;
         n_bad++;
@@ -112,6 +136,59 @@ static size_t check_tensor(const struct sand_transformer *model, const struct sa
     return n_bad;
 }
 
+// Layers that are not of a stage whose number is given, and the chunks they go to.
+static void rest_of_layers(const struct sand_transformer *model, const struct sand_split *split,
+                           uint64_t *layers, uint64_t *chunks)
+{
+    const uint64_t given = (uint64_t)split->first_layers + split->last_layers;
+    const uint32_t stages = (split->first_layers > 0) + (split->last_layers > 0);
+    *layers = given < model->n_layers ? model->n_layers - given : 0;
+    *chunks = split->pp > stages ? (uint64_t)(split->pp - stages) * split->virtual_stages : 0;
+}
+
+static size_t check_stages(const struct sand_transformer *model, const struct sand_split *split,
+                           struct sand_diag *diag)
+{
+    const uint64_t given = (uint64_t)split->first_layers + split->last_layers;
+    uint64_t layers, chunks;
+    if (given == 0)
+        return 0;
+    rest_of_layers(model, split, &layers, &chunks);
+    const int fits = chunks == 0 ? given == model->n_layers : layers >= chunks;
+    if (split->pp > 1 && fits && split->first_layers % split->virtual_stages == 0 &&
+        split->last_layers % split->virtual_stages == 0)
+        return 0;
+    sand_diag_add(diag, SAND_ERROR, NULL, 0,
+                  "split: first_layers %u and last_layers %u do not go with %u layers, pp %u and "
+                  "virtual_stages %u; both must be multiples of virtual_stages and leave every "
+                  "other chunk a layer: leave them out for stages as even as can be",
+                  split->first_layers, split->last_layers, model->n_layers, split->pp,
+                  split->virtual_stages);
+    return 1;
+}
+
+static size_t check_schedule(const struct sand_split *split, struct sand_diag *diag)
+{
+    if (split->schedule == SAND_SCHEDULE_1F1B)
+        return 0;
+    const char *name = split->schedule == SAND_SCHEDULE_GPIPE ? "gpipe" : "zero-bubble";
+    size_t n_bad = 0;
+    if (split->virtual_stages > 1) {
+        n_bad++;
+        sand_diag_add(diag, SAND_ERROR, NULL, 0,
+                      "split: schedule \"%s\" with virtual_stages %u; only 1f1b is interleaved: "
+                      "write virtual_stages=\"1\"",
+                      name, split->virtual_stages);
+    }
+    if (split->schedule == SAND_SCHEDULE_ZERO_BUBBLE && split->sharding != SAND_SHARD_OPTIMIZER) {
+        n_bad++;
+        sand_diag_add(diag, SAND_ERROR, NULL, 0,
+                      "split: schedule \"zero-bubble\" keeps weights and gradients on every "
+                      "replica; write sharding=\"optimizer\"");
+    }
+    return n_bad;
+}
+
 static size_t check_pipeline(const struct sand_transformer *model, const struct sand_split *split,
                              struct sand_diag *diag)
 {
@@ -141,7 +218,7 @@ static size_t check_pipeline(const struct sand_transformer *model, const struct 
         sand_diag_add(diag, SAND_ERROR, NULL, 0, "split: virtual_stages %u is above %u",
                       split->virtual_stages, UINT16_MAX);
     }
-    return n_bad;
+    return n_bad + check_stages(model, split, diag) + check_schedule(split, diag);
 }
 
 static size_t check_batch(const struct sand_split *split, struct sand_diag *diag)
@@ -176,6 +253,18 @@ static size_t check_batch(const struct sand_split *split, struct sand_diag *diag
     return 0;
 }
 
+static size_t check_groups(const struct sand_split *split, struct sand_diag *diag)
+{
+    const uint64_t copies = (uint64_t)split->dp * split->cp;
+    if (split->shard_group == 0 || copies % split->shard_group == 0)
+        return 0;
+    sand_diag_add(diag, SAND_ERROR, NULL, 0,
+                  "split: shard_group %u does not divide dp %u x cp %u; every group holds a full "
+                  "copy: choose a divisor",
+                  split->shard_group, split->dp, split->cp);
+    return 1;
+}
+
 static size_t check_gpus(const struct sand_split *split, uint32_t gpus, struct sand_diag *diag)
 {
     // Three 32-bit factors can exceed 64 bits; a double is exact for every count that could match.
@@ -197,20 +286,34 @@ enum sand_rc sand_split_check(const struct sand_transformer *model, const struct
     if (check_sizes(model, split, diag) > 0)
         return SAND_ERR_INPUT;
     const size_t n_bad = check_tensor(model, split, diag) + check_pipeline(model, split, diag) +
-                         check_batch(split, diag) + check_gpus(split, gpus, diag);
+                         check_batch(split, diag) + check_groups(split, diag) +
+                         sand_experts_check(model, split, diag) + check_gpus(split, gpus, diag);
     return n_bad > 0 ? SAND_ERR_INPUT : SAND_OK;
+}
+
+// Layers of the `index`-th of `chunks` chunks that share `layers` as evenly as can be; the ends get
+// less.
+static uint32_t even_layers(uint32_t layers, uint32_t chunks, uint32_t index)
+{
+    const uint32_t most = (layers + chunks - 1) / chunks;
+    const uint32_t missing = most * chunks - layers; // below chunks
+    const uint32_t from_front = (missing + 1) / 2, from_back = missing / 2;
+    const int short_one = index < from_front || index >= chunks - from_back;
+    return short_one ? most - 1 : most;
 }
 
 uint32_t sand_split_layers(const struct sand_transformer *model, const struct sand_split *split,
                            uint32_t stage, uint32_t chunk)
 {
-    const uint32_t n_chunks = split->pp * split->virtual_stages;
-    const uint32_t most = (model->n_layers + n_chunks - 1) / n_chunks;
-    const uint32_t missing = most * n_chunks - model->n_layers; // below n_chunks
-    const uint32_t index = chunk * split->pp + stage;
-    const uint32_t from_front = (missing + 1) / 2, from_back = missing / 2;
-    const int short_one = index < from_front || index >= n_chunks - from_back;
-    return short_one ? most - 1 : most;
+    if (stage == 0 && split->first_layers > 0)
+        return split->first_layers / split->virtual_stages;
+    if (stage + 1 == split->pp && split->last_layers > 0)
+        return split->last_layers / split->virtual_stages;
+    uint64_t layers, chunks;
+    rest_of_layers(model, split, &layers, &chunks);
+    const uint32_t width = (uint32_t)(chunks / split->virtual_stages);
+    const uint32_t index = chunk * width + stage - (split->first_layers > 0 ? 1 : 0);
+    return even_layers((uint32_t)layers, (uint32_t)chunks, index);
 }
 
 uint32_t sand_split_stage_layers(const struct sand_transformer *model,
@@ -220,4 +323,16 @@ uint32_t sand_split_stage_layers(const struct sand_transformer *model,
     for (uint32_t chunk = 0; chunk < split->virtual_stages; chunk++)
         layers += sand_split_layers(model, split, stage, chunk);
     return layers;
+}
+
+struct sand_layer_census sand_split_census(const struct sand_transformer *model,
+                                           const struct sand_split *split, uint32_t stage,
+                                           uint32_t chunk)
+{
+    const uint32_t n = sand_split_layers(model, split, stage, chunk);
+    uint32_t first = 0;
+    if (model->experts.n > 0 || model->window.tokens > 0)
+        for (uint32_t i = 0; i < chunk * split->pp + stage; i++)
+            first += sand_split_layers(model, split, i % split->pp, i / split->pp);
+    return sand_model_census(model, first, n);
 }
