@@ -49,9 +49,11 @@ struct sand_kernel_costs {
     double qkv_B;               // bytes per token, layer and QKV output element, fwd+bwd
     double logit_B;             // bytes per logit
     double cast_fp8_B;          // bytes per GEMM input element for fp8 casts and transposes
-    double optimizer_B;         // bytes of traffic per locally updated parameter
-    double scale_loss;          // compute slows by this share per doubling of the GPUs beyond eight
-    double buffers_B;           // GPU memory for context, communicators, workspaces, fragmentation
+    double permute_B; // bytes per element of a token's copy to an expert, fwd+bwd: sorting, gating
+    double expert_overhead_s; // per layer with experts and micro-batch: routing, launches
+    double optimizer_B;       // bytes of traffic per locally updated parameter
+    double scale_loss;        // compute slows by this share per doubling of the GPUs beyond eight
+    double buffers_B;         // GPU memory for context, communicators, workspaces, fragmentation
 };
 
 // A link type or protocol: rate of one port and what collectives reach on it inside a step.

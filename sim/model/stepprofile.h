@@ -26,7 +26,7 @@ const char *sand_link_class_name(enum sand_link_class link_class);
 struct sand_memory {
     double weights_B, gradients_B, optimizer_B, activations_B, buffers_B, total_B, capacity_B;
     double experts_B; // of weights, gradients and optimizer: what experts take
-    uint32_t stage; // the pipeline stage that needs most
+    uint32_t stage;   // the pipeline stage that needs most
 };
 
 // Times are seconds, means over the job's GPUs; the parts sum to step_s: compute (forward,

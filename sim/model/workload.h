@@ -103,10 +103,10 @@ struct sand_split {
     double imbalance; // tokens of the fullest expert-parallel rank over the mean; 1: balanced
     enum sand_schedule schedule;
     uint32_t first_layers, last_layers; // of the first and last stage; 0: as even as can be
-    uint32_t virtual_stages;   // model chunks per pipeline stage; 1: not interleaved
-    uint32_t micro_batch;      // sequences
-    uint32_t global_batch;     // sequences, = micro_batch * dp * micro-batches
-    uint32_t sequence;         // tokens
+    uint32_t virtual_stages;            // model chunks per pipeline stage; 1: not interleaved
+    uint32_t micro_batch;               // sequences
+    uint32_t global_batch;              // sequences, = micro_batch * dp * micro-batches
+    uint32_t sequence;                  // tokens
     int sequence_parallel;     // TP all-reduces become reduce-scatter + all-gather, norms are split
     int distributed_optimizer; // optimizer state sharded over dp (ZeRO-1)
     enum sand_sharding sharding;

@@ -6,6 +6,7 @@
 #include "spectable.h"
 #include "workload.h"
 
+#define CHILDREN(array) .children = (array), .n_children = SPEC_COUNT(array)
 #define FIELDS(array) .fields = (array), .n_fields = SPEC_COUNT(array)
 
 static const struct spec_field gpu_fields[] = {
@@ -203,6 +204,15 @@ static const struct spec_field kernels_fields[] = {
     {.name = "cast_fp8",
      KERNEL(SAND_DIM_BYTES, cast_fp8_B),
      .doc = "Bytes moved per matrix input element for fp8 casts and transposes."},
+    {.name = "permute",
+     KERNEL(SAND_DIM_BYTES, permute_B),
+     SPEC_PRESET("0B"),
+     .doc = "Bytes moved per element of a token's copy to an expert by sorting, gating and adding "
+            "up, forward and backward."},
+    {.name = "expert_overhead",
+     KERNEL(SAND_DIM_TIME, expert_overhead_s),
+     SPEC_PRESET("0s"),
+     .doc = "Launches and gaps of routing, per layer with experts and micro-batch."},
     {.name = "optimizer",
      KERNEL(SAND_DIM_BYTES, optimizer_B),
      .doc = "Bytes moved per parameter that a GPU updates."},
@@ -249,7 +259,11 @@ static const struct spec_field storage_fields[] = {
 
 static const struct spec_field model_fields[] = {
     SPEC_ENTRY_HEAD(struct sand_transformer),
-    {.name = "layers", SPEC_SIZE(struct sand_transformer, n_layers), .doc = "Transformer layers."},
+    {.name = "layers",
+     SPEC_MEMBER(SPEC_U32, struct sand_transformer, n_layers),
+     .dim = SAND_DIM_COUNT,
+     .range = {1, 65536, 0},
+     .doc = "Transformer layers."},
     {.name = "hidden", SPEC_SIZE(struct sand_transformer, hidden), .doc = "Model width."},
     {.name = "heads", SPEC_SIZE(struct sand_transformer, n_heads), .doc = "Query heads."},
     {.name = "kv_heads",
@@ -270,55 +284,84 @@ static const struct spec_field model_fields[] = {
     {.name = "tied",
      SPEC_MEMBER(SPEC_YESNO, struct sand_transformer, tied_embeddings),
      .doc = "The output layer shares the input embedding."},
-    {.name = "latent_kv",
-     SPEC_WHOLE(struct sand_transformer, latent.kv_rank),
-     SPEC_PRESET("0"),
-     .doc = "Rank of the latent keys and values of multi-head latent attention; 0: none. head_dim "
-            "is then the part of a head without positions."},
-    {.name = "latent_q",
+};
+
+// Children rather than attributes of the model: libxml2 tries out every subset of the optional
+// attributes of an element.
+
+static const struct spec_field latent_fields[] = {
+    {.name = "kv_rank",
+     SPEC_SIZE(struct sand_transformer, latent.kv_rank),
+     .doc = "Rank of keys and values; head_dim is then the part of a head without positions."},
+    {.name = "q_rank",
      SPEC_WHOLE(struct sand_transformer, latent.q_rank),
-     SPEC_PRESET("0"),
-     .doc = "Rank of its queries; 0: not compressed."},
+     .doc = "Rank of queries; 0: not compressed."},
     {.name = "rope_dim",
      SPEC_WHOLE(struct sand_transformer, latent.rope_dim),
-     SPEC_PRESET("0"),
-     .doc = "Its columns per head with positions."},
+     .doc = "Columns of a head with positions."},
     {.name = "value_dim",
-     SPEC_WHOLE(struct sand_transformer, latent.value_dim),
-     SPEC_PRESET("0"),
-     .doc = "Its columns per head of the values."},
-    {.name = "experts",
-     SPEC_WHOLE(struct sand_transformer, experts.n),
-     SPEC_PRESET("0"),
-     .doc = "Experts a layer that a router chooses from; 0: a dense model."},
-    {.name = "experts_per_token",
-     SPEC_WHOLE(struct sand_transformer, experts.per_token),
-     SPEC_PRESET("0"),
-     .doc = "How many of them a token passes through; needed with experts."},
-    {.name = "shared_experts",
+     SPEC_SIZE(struct sand_transformer, latent.value_dim),
+     .doc = "Columns of a head of the values."},
+};
+
+const struct spec_element spec_latent_attention = {
+    .name = "latent_attention",
+    .key = "latent_attention",
+    FIELDS(latent_fields),
+    .size = sizeof(struct sand_transformer),
+    .doc = "Multi-head latent attention (DeepSeek-V2): queries, and keys with values, pass through "
+           "a low rank."};
+
+static const struct spec_field experts_fields[] = {
+    {.name = "count",
+     SPEC_SIZE(struct sand_transformer, experts.n),
+     .doc = "Experts of a layer that its router chooses from."},
+    {.name = "per_token",
+     SPEC_SIZE(struct sand_transformer, experts.per_token),
+     .doc = "How many of them a token passes through."},
+    {.name = "ffn",
+     SPEC_SIZE(struct sand_transformer, experts.ffn_hidden),
+     .doc = "Width of one expert."},
+    {.name = "shared",
      SPEC_WHOLE(struct sand_transformer, experts.shared),
      SPEC_PRESET("0"),
      .doc = "Further experts, which every token passes through."},
-    {.name = "expert_ffn",
-     SPEC_WHOLE(struct sand_transformer, experts.ffn_hidden),
-     SPEC_PRESET("0"),
-     .doc = "Width of one expert; needed with experts."},
     {.name = "dense_layers",
      SPEC_WHOLE(struct sand_transformer, experts.dense_layers),
      SPEC_PRESET("0"),
-     .doc = "First layers, which have an FFN of width ffn instead of experts."},
-    {.name = "expert_every",
+     .doc = "First layers, which have an FFN of the model's ffn instead."},
+    {.name = "every",
      SPEC_SIZE(struct sand_transformer, experts.every),
      SPEC_PRESET("1"),
      .doc = "Of the other layers, every so many-th has experts."},
-    {.name = "window",
-     SPEC_WHOLE(struct sand_transformer, window.tokens),
-     SPEC_PRESET("0"),
-     .doc = "Tokens that sliding-window attention sees; 0: all before."},
-    {.name = "window_every",
+};
+
+const struct spec_element spec_experts = {.name = "experts",
+                                          .key = "experts",
+                                          FIELDS(experts_fields),
+                                          .size = sizeof(struct sand_transformer),
+                                          .doc = "A mixture of experts."};
+
+static const struct spec_field window_fields[] = {
+    {.name = "tokens",
+     SPEC_SIZE(struct sand_transformer, window.tokens),
+     .doc = "Tokens that a windowed layer sees."},
+    {.name = "every",
      SPEC_SIZE(struct sand_transformer, window.every),
      SPEC_PRESET("1"),
      .doc = "1: all layers have the window; n: every n-th sees all tokens."},
+};
+
+const struct spec_element spec_window = {.name = "window",
+                                         .key = "window",
+                                         FIELDS(window_fields),
+                                         .size = sizeof(struct sand_transformer),
+                                         .doc = "Sliding-window attention."};
+
+static const struct spec_child model_children[] = {
+    {.element = &spec_latent_attention, .max = 1},
+    {.element = &spec_experts, .max = 1},
+    {.element = &spec_window, .max = 1},
 };
 
 const struct spec_element spec_gpu = {.name = "gpu",
@@ -371,6 +414,7 @@ const struct spec_element spec_model = {.name = "model",
                                         .kind = SPEC_MODEL,
                                         .size = sizeof(struct sand_transformer),
                                         FIELDS(model_fields),
+                                        CHILDREN(model_children),
                                         .finish = spec_finish_model,
                                         .doc = "A decoder-only transformer."};
 

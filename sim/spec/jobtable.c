@@ -35,26 +35,10 @@ static const char *const schedules[] = {[SAND_SCHEDULE_1F1B] = "1f1b",
                                         NULL};
 static const char *const contexts[] = {
     [SAND_CONTEXT_RING] = "ring", [SAND_CONTEXT_GATHER] = "all-gather", NULL};
-const char *const spec_dispatch_words[] = {[SAND_DISPATCH_ALL_TO_ALL] = "all-to-all",
-                                           [SAND_DISPATCH_DEDUPLICATED] = "deduplicated",
-                                           NULL};
+const char *const spec_dispatch_words[] = {
+    [SAND_DISPATCH_ALL_TO_ALL] = "all-to-all", [SAND_DISPATCH_DEDUPLICATED] = "deduplicated", NULL};
 
-static const struct spec_field split_fields[] = {
-    {.name = "tp", SPEC_SIZE(struct sand_split, tp), .doc = "Tensor-parallel size."},
-    {.name = "pp", SPEC_SIZE(struct sand_split, pp), .doc = "Pipeline stages."},
-    {.name = "dp",
-     SPEC_SIZE(struct sand_split, dp),
-     .doc = "Data-parallel replicas; GPUs = tp x cp x pp x dp."},
-    {.name = "cp",
-     SPEC_SIZE(struct sand_split, cp),
-     SPEC_PRESET("1"),
-     .doc = "Context-parallel size: the tokens of a micro-batch over cp GPUs."},
-    {.name = "context",
-     SPEC_MEMBER(SPEC_WORD, struct sand_split, context),
-     .words = contexts,
-     SPEC_PRESET("ring"),
-     .doc = "How context ranks come by the keys and values of the others: from neighbour to "
-            "neighbour beside attention, or by an all-gather before it."},
+static const struct spec_field split_expert_fields[] = {
     {.name = "ep",
      SPEC_SIZE(struct sand_split, ep),
      SPEC_PRESET("1"),
@@ -75,15 +59,22 @@ static const struct spec_field split_fields[] = {
      .range = {1, 1e6, 0},
      SPEC_PRESET("1"),
      .doc = "Tokens of the fullest expert-parallel rank over the mean; 1: balanced."},
-    {.name = "order",
-     SPEC_MEMBER(SPEC_WORD, struct sand_split, order),
-     .words = spec_order_words,
-     SPEC_PRESET("tp-cp-pp-dp"),
-     .doc = "Which dimension changes fastest from rank to rank, first to last."},
-    {.name = "virtual_stages",
-     SPEC_SIZE(struct sand_split, virtual_stages),
-     SPEC_PRESET("1"),
-     .doc = "Model chunks per pipeline stage; 1: not interleaved."},
+};
+
+// Both are parts of the split, whatever they hold.
+static int always(const void *model)
+{
+    return model != NULL;
+}
+
+const struct spec_element spec_split_experts = {.name = "experts",
+                                                .key = "split.experts",
+                                                .present = always,
+                                                FIELDS(split_expert_fields),
+                                                .size = sizeof(struct sand_split),
+                                                .doc = "Where the experts of a mixture are."};
+
+static const struct spec_field pipeline_fields[] = {
     {.name = "schedule",
      SPEC_MEMBER(SPEC_WORD, struct sand_split, schedule),
      .words = schedules,
@@ -98,6 +89,45 @@ static const struct spec_field split_fields[] = {
      SPEC_WHOLE(struct sand_split, last_layers),
      SPEC_PRESET("0"),
      .doc = "Layers of the last stage; 0: as even as can be."},
+};
+
+const struct spec_element spec_pipeline = {.name = "pipeline",
+                                           .key = "split.pipeline",
+                                           .present = always,
+                                           FIELDS(pipeline_fields),
+                                           .size = sizeof(struct sand_split),
+                                           .doc = "How the pipeline runs."};
+
+static const struct spec_child split_children[] = {
+    {.element = &spec_split_experts, .max = 1, .presets = 1},
+    {.element = &spec_pipeline, .max = 1, .presets = 1},
+};
+
+static const struct spec_field split_fields[] = {
+    {.name = "tp", SPEC_SIZE(struct sand_split, tp), .doc = "Tensor-parallel size."},
+    {.name = "pp", SPEC_SIZE(struct sand_split, pp), .doc = "Pipeline stages."},
+    {.name = "dp",
+     SPEC_SIZE(struct sand_split, dp),
+     .doc = "Data-parallel replicas; GPUs = tp x cp x pp x dp."},
+    {.name = "cp",
+     SPEC_SIZE(struct sand_split, cp),
+     SPEC_PRESET("1"),
+     .doc = "Context-parallel size: the tokens of a micro-batch over cp GPUs."},
+    {.name = "context",
+     SPEC_MEMBER(SPEC_WORD, struct sand_split, context),
+     .words = contexts,
+     SPEC_PRESET("ring"),
+     .doc = "How context ranks come by the keys and values of the others: from neighbour to "
+            "neighbour beside attention, or by an all-gather before it."},
+    {.name = "order",
+     SPEC_MEMBER(SPEC_WORD, struct sand_split, order),
+     .words = spec_order_words,
+     SPEC_PRESET("tp-cp-pp-dp"),
+     .doc = "Which dimension changes fastest from rank to rank, first to last."},
+    {.name = "virtual_stages",
+     SPEC_SIZE(struct sand_split, virtual_stages),
+     SPEC_PRESET("1"),
+     .doc = "Model chunks per pipeline stage; 1: not interleaved."},
     {.name = "micro_batch",
      SPEC_SIZE(struct sand_split, micro_batch),
      SPEC_PRESET("1"),
@@ -166,6 +196,7 @@ const struct spec_element spec_split = {
     .name = "split",
     .key = "split",
     FIELDS(split_fields),
+    CHILDREN(split_children),
     .size = sizeof(struct sand_split),
     .doc = "How a step is laid out over the job's GPUs: tensor parallel innermost, then pipeline, "
            "then data."};

@@ -51,6 +51,11 @@ SPEC_FINISH(model)
         spec_error(binding, place_of(node),
                    "model \"%s\": heads (%u) is no multiple of kv_heads (%u)", transformer->id,
                    transformer->n_heads, transformer->n_kv_heads);
+    const struct sand_experts *experts = &transformer->experts;
+    if (experts->per_token > experts->n)
+        spec_error(binding, place_of(node),
+                   "model \"%s\": a token passes through %u experts, but there are %u",
+                   transformer->id, experts->per_token, experts->n);
 }
 
 // ---- policies ----

@@ -120,6 +120,8 @@ extern const struct spec_element spec_experiment, spec_cluster, spec_fat_tree, s
     spec_fault, spec_policies, spec_schedule, spec_place_policy, spec_recover, spec_definitions;
 extern const struct spec_element spec_gpu, spec_link, spec_node, spec_kernels, spec_software,
     spec_storage, spec_model, spec_mix, spec_prices;
+extern const struct spec_element spec_latent_attention, spec_experts, spec_window,
+    spec_split_experts, spec_pipeline;
 extern const struct spec_element spec_trace, spec_trace_class, spec_jobs_mix, spec_mix_hour,
     spec_mix_day, spec_mix_class, spec_mix_size, spec_mix_end, spec_mix_figure;
 // Words that several tables share; NULL-terminated.
@@ -128,7 +130,7 @@ extern const struct spec_element spec_step_rules, spec_stack, spec_machine, spec
 
 // Words that more than one table takes.
 extern const char *const spec_attention_words[], *const spec_order_words[],
-    *const spec_dispatch_words[];
+                                                     *const spec_dispatch_words[];
 
 // Every element, in the order of the format page; NULL-terminated.
 extern const struct spec_element *const spec_elements[];

@@ -249,6 +249,12 @@ static enum sand_rc check_question(const struct sand_step_question *q, struct sa
     const struct sand_job_spec *job = q->job;
     SAND_TRY(sand_split_check(job->model, &job->split, sand_job_gpus(job, q->fabric->gpus_per_node),
                               diag));
+    if (job->model->experts.n > 0 || job->split.schedule != SAND_SCHEDULE_1F1B ||
+        job->split.shard_group > 0 || job->split.context != SAND_CONTEXT_RING)
+        return sand_fail(diag, SAND_ERR_INPUT,
+                         "job \"%s\": the step level does not know experts, shard groups, "
+                         "schedules besides 1f1b and gathered contexts yet",
+                         job->id);
     if (job->split.tp > 1 && q->fabric->gpus_per_node > 1 &&
         q->cluster->node_type->scaleup == SAND_SCALEUP_NONE && job->software->tp_exposed <= 0)
         return sand_fail(diag, SAND_ERR_INPUT, "job \"%s\": tensor parallelism without a link",

@@ -16,7 +16,11 @@ struct step_setting step_setting_make(const struct sand_step_question *q)
         .split = &q->job->split,
         .type = sand_cluster_slowest_type(q->cluster, q->nodes, q->job->n_nodes)};
     set.cost = (struct sand_cost){set.type->gpu, q->kernels, q->job->software};
-    sand_cost_layer(&set.cost, q->job->model, set.split, &set.layer);
+    const struct sand_layer_census census =
+        sand_model_census(q->job->model, 0, q->job->model->n_layers);
+    for (int kind = 0; kind < SAND_LAYER_KINDS; kind++)
+        if (census.n[kind] > 0)
+            sand_cost_layer(&set.cost, q->job->model, set.split, kind, &set.layer[kind]);
     sand_cost_head(&set.cost, q->job->model, set.split, &set.head);
     set.tokens = (double)set.split->sequence * set.split->micro_batch / set.split->cp;
     set.activation_B = 2.0 * set.tokens * q->job->model->hidden;
@@ -84,10 +88,17 @@ static void set_cp(const struct step_setting *set, double layers, double forward
 static void set_compute(const struct step_setting *set, uint32_t stage, uint32_t index,
                         struct step_chunk *chunk)
 {
-    const double layers = sand_split_layers(set->q->job->model, set->split, stage, index);
-    chunk->recompute_s = layers * set->layer.recompute_s;
-    chunk->forward_s = layers * set->layer.forward_s;
-    chunk->backward_s = layers * set->layer.backward_s + chunk->recompute_s;
+    const struct sand_layer_census census =
+        sand_split_census(set->q->job->model, set->split, stage, index);
+    double layers = 0;
+    for (int kind = 0; kind < SAND_LAYER_KINDS; kind++) {
+        const double n = census.n[kind];
+        layers += n;
+        chunk->recompute_s += n * set->layer[kind].recompute_s;
+        chunk->forward_s += n * set->layer[kind].forward_s;
+        chunk->backward_s += n * set->layer[kind].backward_s;
+    }
+    chunk->backward_s += chunk->recompute_s;
     if (is_last(set, stage, index)) {
         chunk->forward_s += set->head.forward_s;
         chunk->backward_s += set->head.backward_s;
@@ -104,36 +115,6 @@ static void set_compute(const struct step_setting *set, uint32_t stage, uint32_t
 
 // ---- data-parallel traffic
 // ------------------------------------------------------------------------
-
-// Matrices of a chunk on one GPU.
-static double chunk_matrices(const struct step_setting *set, uint32_t stage, uint32_t index)
-{
-    const struct sand_transformer *model = set->q->job->model;
-    const int first = stage == 0 && index == 0;
-    const int last = is_last(set, stage, index);
-    double params =
-        sand_split_layers(model, set->split, stage, index) * sand_model_layer_params(model);
-    if (first)
-        params += sand_model_embedding_params(model);
-    // A tied output layer away from the embedding is a copy of it.
-    if (last && !(model->tied_embeddings && first))
-        params += model->tied_embeddings ? sand_model_embedding_params(model)
-                                         : sand_model_output_params(model);
-    return params / set->split->tp;
-}
-
-// The stage's parameters on one GPU, what is replicated over tensor parallelism included, shared
-// out over its chunks.
-static double chunk_params(const struct step_setting *set, uint32_t stage, uint32_t index)
-{
-    double matrices = 0;
-    for (uint32_t c = 0; c < set->split->virtual_stages; c++)
-        matrices += chunk_matrices(set, stage, c);
-    if (matrices <= 0)
-        return 0;
-    return sand_split_gpu_params(set->q->job->model, set->split, stage) *
-           chunk_matrices(set, stage, index) / matrices;
-}
 
 // A collective of `bytes` over all copies of a stage in `pieces`, over rotated rings.
 static void ring_piece(const struct step_setting *set, const struct step_traffic *traffic,
@@ -175,7 +156,7 @@ static void set_dp(const struct step_setting *set, const struct step_traffic *tr
     if (traffic->dp == 1)
         return;
     const int scatters = split->distributed_optimizer || is_sharded(split);
-    const double params = chunk_params(set, stage, index);
+    const double params = sand_split_chunk_params(set->q->job->model, split, stage, index).dense;
     ring_piece(set, traffic, scatters ? SAND_REDUCE_SCATTER : SAND_ALL_REDUCE,
                params * split->grad_B, chunk->pieces, &chunk->reduce_B, &chunk->reduce_latency_s);
     if (scatters)

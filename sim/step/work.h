@@ -15,10 +15,10 @@ struct step_setting {
     const struct sand_split *split;
     const struct sand_node_type *type;
     struct sand_cost cost;
-    struct sand_layer_times layer, head;
-    double tokens;       // of one micro-batch on one context rank
-    double activation_B; // of them between two layers, whole tensor
-    double slowdown;     // of compute: more GPUs, more of them late
+    struct sand_layer_times layer[4], head; // by kind of layer
+    double tokens;                          // of one micro-batch on one context rank
+    double activation_B;                    // of them between two layers, whole tensor
+    double slowdown;                        // of compute: more GPUs, more of them late
 };
 
 // Costs of a layer and of the head: once per question.

@@ -182,20 +182,28 @@ class Checker:
                 self.say(path, "idle_power is not below max_power")
 
     def models(self):
-        """The parameter count fits the size in the name within 8 %, as names are rounded."""
+        """A size in a name fits the parameter count within 8 % or half of its last digit."""
         for path, model in self.of_kind("model"):
             get = lambda name: int(model.get(name, "0"))
-            named = re.search(r"(?:^|-)(\d+(?:\.\d+)?)([bt])(?:-|$)", path.stem)
+            named = re.search(r"(?:^|-)(\d+(?:\.\d+)?)([mbt])(?:-|$)", path.stem)
             heads, kv_heads = get("heads"), get("kv_heads")
-            if not named or kv_heads < 1 or heads % kv_heads:
-                self.say(path, "no size in its name, or kv_heads do not divide heads")
+            if kv_heads < 1 or heads % kv_heads:
+                self.say(path, "kv_heads do not divide heads")
                 continue
-            ffn = (3 if model.get("gated") == "yes" else 2) * get("ffn")
-            layer = get("hidden") * (2 * (heads + kv_heads) * get("head_dim") + ffn)
+            if get("experts_per_token") > get("experts"):
+                self.say(path, "a token passes through more experts than there are")
+            if not named:
+                continue
+            matrices = 3 if model.get("gated") == "yes" else 2
+            attention = 2 * (heads + kv_heads) * get("head_dim")
+            moe = get("experts") > 0
+            ffn = matrices * (get("experts") * get("expert_ffn") if moe else get("ffn"))
             embeddings = (1 if model.get("tied") == "yes" else 2) * get("vocab") * get("hidden")
-            billions = (get("layers") * layer + embeddings) / 1e9
-            stated = float(named[1]) * (1000 if named[2] == "t" else 1)
-            if abs(billions / stated - 1) > 0.08:
+            billions = (get("layers") * get("hidden") * (attention + ffn) + embeddings) / 1e9
+            unit = {"m": 1e-3, "b": 1, "t": 1000}[named[2]]
+            stated = float(named[1]) * unit
+            half = unit * 0.5 / 10 ** len(named[1].partition(".")[2])
+            if abs(billions - stated) > max(0.08 * stated, half):
                 self.say(path, f"has {billions:.2f}e9 parameters, its name says {stated}")
 
     def llama3(self):

@@ -1,33 +1,43 @@
-// Roofline of the pieces of a dense transformer step, with size-dependent efficiency.
+// Roofline of the pieces of a transformer step, with size-dependent efficiency.
 // The equations follow published kernel and training measurements; every constant is the
 // catalogue's. SPDX-License-Identifier: GPL-2.0-or-later
 #include "cost.h"
 
 #include <math.h>
 
+#include "train.h"
+
 // Widths of one layer on one GPU after tensor parallelism, and its tokens per micro-batch.
 struct shard {
     double tokens, hidden;
-    double q, qkv;      // query columns; query, key and value columns
-    double ffn, ffn_in; // FFN columns; columns of the first FFN GEMM (gate and up)
+    double q, value, qkv; // columns of queries, values, and of what projections put out for all
+    double ffn, ffn_in;   // FFN columns; columns of the first FFN GEMM (gate and up)
     double heads, head_dim;
+    double keys;       // that a query sees in the mean
     double norm_share; // part of the norms and residuals that this GPU computes
 };
 
-static struct shard shard_of(const struct sand_transformer *model, const struct sand_split *split)
+static struct shard shard_of(const struct sand_transformer *model, const struct sand_split *split,
+                             int kind)
 {
-    const double tp = split->tp, d = model->head_dim;
+    const double tp = split->tp;
+    const struct sand_head_widths widths = sand_model_head_widths(model);
+    const double ffn = kind & SAND_LAYER_EXPERTS
+                           ? (double)model->experts.shared * model->experts.ffn_hidden
+                           : (double)model->ffn_hidden;
     struct shard shard = {
         .tokens = (double)split->micro_batch * split->sequence / split->cp,
         .hidden = model->hidden,
-        .q = model->n_heads * d / tp,
-        .qkv = (model->n_heads + 2.0 * model->n_kv_heads) * d / tp,
-        .ffn = model->ffn_hidden / tp,
+        .q = widths.q / tp,
+        .value = widths.value / tp,
+        .qkv = (widths.q + widths.kv) / tp,
+        .ffn = ffn / tp,
         .heads = model->n_heads / tp,
-        .head_dim = d,
+        .head_dim = model->head_dim + (model->latent.kv_rank > 0 ? model->latent.rope_dim : 0),
+        .keys = sand_attention_keys(model, split->sequence, kind),
         .norm_share = split->sequence_parallel ? 1.0 / tp : 1.0,
     };
-    shard.ffn_in = shard.ffn * (model->gated_ffn ? 2.0 : 1.0);
+    shard.ffn_in = shard.ffn * (sand_ffn_matrices(model) - 1.0);
     return shard;
 }
 
@@ -43,6 +53,12 @@ static double gemm_rate(const struct sand_gpu_type *gpu, enum sand_precision pre
         break;
     }
     return gpu->gemm_bf16_flops;
+}
+
+// Bytes of an element of a factor.
+static double operand_B(enum sand_precision precision)
+{
+    return precision == SAND_NVFP4 ? 0.5 : precision == SAND_FP8 ? 1.0 : 2.0;
 }
 
 static double stream_s(const struct sand_cost *cost, double bytes)
@@ -68,37 +84,57 @@ double sand_cost_gemm_s(const struct sand_cost *cost, enum sand_precision precis
                         double n, double k)
 {
     const struct sand_kernel_costs *kernels = cost->kernels;
-    const double operand_B = precision == SAND_NVFP4 ? 0.5 : precision == SAND_FP8 ? 1.0 : 2.0;
     double compute_s = 2.0 * m * n * k / gemm_rate(cost->gpu, precision);
     compute_s *= 1.0 + kernels->gemm_quantisation * (ceil_ratio(cost->gpu, m, n) - 1.0);
     if (misaligned(n, k))
         compute_s *= 1.0 + kernels->gemm_misaligned;
     // Compute and traffic add up: measured GEMMs fit the sum better than the larger of the two.
-    const double traffic_B = operand_B * (m * k + k * n) + 2.0 * m * n;
+    const double traffic_B = operand_B(precision) * (m * k + k * n) + 2.0 * m * n;
     return compute_s + stream_s(cost, traffic_B) + kernels->gemm_overhead_s;
 }
 
-static double layer_gemms_s(const struct sand_cost *cost, const struct shard *shard,
-                            enum sand_precision precision)
+// Projections of attention; with latent attention down to the ranks, which every tensor-parallel
+// rank does for its tokens, and up from them.
+static double projections_s(const struct sand_cost *cost, const struct sand_transformer *model,
+                            const struct shard *shard, enum sand_precision precision)
 {
+    const struct sand_latent_attention *latent = &model->latent;
     const double t = shard->tokens, h = shard->hidden;
-    return sand_cost_gemm_s(cost, precision, t, shard->qkv, h) +
-           sand_cost_gemm_s(cost, precision, t, h, shard->q) +
-           sand_cost_gemm_s(cost, precision, t, shard->ffn_in, h) +
-           sand_cost_gemm_s(cost, precision, t, h, shard->ffn);
+    const double out_s = sand_cost_gemm_s(cost, precision, t, h, shard->value);
+    if (latent->kv_rank == 0)
+        return out_s + sand_cost_gemm_s(cost, precision, t, shard->qkv, h);
+    const double own = t * shard->norm_share, keys = shard->qkv - shard->q;
+    const double down = (double)latent->kv_rank + latent->rope_dim;
+    const double kv_s = sand_cost_gemm_s(cost, precision, own, down, h) +
+                        sand_cost_gemm_s(cost, precision, t, keys, latent->kv_rank);
+    if (latent->q_rank == 0)
+        return out_s + kv_s + sand_cost_gemm_s(cost, precision, t, shard->q, h);
+    return out_s + kv_s + sand_cost_gemm_s(cost, precision, own, latent->q_rank, h) +
+           sand_cost_gemm_s(cost, precision, t, shard->q, latent->q_rank);
 }
 
-// FlashAttention counts: 4 t s d per head, half of it under the causal mask.
-static void fused_attention(const struct sand_cost *cost, const struct shard *shard, double seq,
-                            int earlier, struct sand_layer_times *times)
+static double ffn_gemms_s(const struct sand_cost *cost, const struct shard *shard,
+                          enum sand_precision precision)
+{
+    if (shard->ffn <= 0.0) // experts alone
+        return 0.0;
+    return sand_cost_gemm_s(cost, precision, shard->tokens, shard->ffn_in, shard->hidden) +
+           sand_cost_gemm_s(cost, precision, shard->tokens, shard->hidden, shard->ffn);
+}
+
+// FlashAttention counts: 4 t k d per head over the k keys that a query sees, half of the sequence
+// under the causal mask.
+static void fused_attention(const struct sand_cost *cost, const struct shard *shard, int earlier,
+                            struct sand_layer_times *times)
 {
     const struct sand_kernel_costs *kernels = cost->kernels;
+    const double seq = 2.0 * shard->keys;
     double rate = cost->gpu->attention_flops * seq / (seq + kernels->attention_half_seq);
     if (shard->head_dim <= 64.0)
         rate *= kernels->attention_head64;
     if (earlier)
         rate *= kernels->attention_earlier;
-    times->forward_s = 2.0 * shard->tokens * seq * shard->q / rate;
+    times->forward_s = 2.0 * shard->tokens * shard->keys * (shard->q + shard->value) / rate;
     times->backward_s = kernels->attention_bwd_ratio * times->forward_s;
 }
 
@@ -107,7 +143,7 @@ static void unfused_attention(const struct sand_cost *cost, const struct shard *
                               struct sand_layer_times *times)
 {
     const double rate = cost->kernels->unfused_rate * cost->gpu->gemm_bf16_flops;
-    const double gemms_s = 4.0 * shard->tokens * seq * shard->q / rate;
+    const double gemms_s = 2.0 * shard->tokens * seq * (shard->q + shard->value) / rate;
     const double scores = shard->tokens * seq * shard->heads;
     const double traffic_s = stream_s(cost, cost->kernels->unfused_score_B * scores);
     times->forward_s = gemms_s + traffic_s / 3.0;
@@ -118,8 +154,7 @@ static void attention(const struct sand_cost *cost, const struct shard *shard,
                       const struct sand_split *split, struct sand_layer_times *times)
 {
     if (split->attention != SAND_ATTENTION_UNFUSED)
-        fused_attention(cost, shard, split->sequence,
-                        split->attention == SAND_ATTENTION_FUSED_EARLIER, times);
+        fused_attention(cost, shard, split->attention == SAND_ATTENTION_FUSED_EARLIER, times);
     else
         unfused_attention(cost, shard, split->sequence, times);
 }
@@ -147,9 +182,76 @@ static double cast_s(const struct sand_cost *cost, const struct shard *shard,
 {
     if (!is_narrow(precision))
         return 0.0;
-    const double inputs = 2.0 * shard->hidden + shard->q + shard->ffn;
+    const double inputs =
+        (shard->ffn > 0.0 ? 2.0 : 1.0) * shard->hidden + shard->value + shard->ffn;
     return stream_s(cost, cost->kernels->cast_fp8_B * shard->tokens * inputs);
 }
+
+// ---- experts ------------------------------------------------------------------------------------
+
+// Tokens that reach the experts of one GPU, and the columns they find there.
+struct routed {
+    double rows, per_expert, experts, ffn, ffn_in, own;
+};
+
+static struct routed routed_of(const struct sand_transformer *model, const struct sand_split *split,
+                               const struct shard *shard)
+{
+    const struct sand_experts *experts = &model->experts;
+    const double cut = sand_split_expert_tp(split), here = (double)experts->n / split->ep;
+    const double own = shard->tokens / split->tp * experts->per_token;
+    struct routed routed = {.rows = own * cut * split->imbalance,
+                            .experts = here,
+                            .ffn = experts->ffn_hidden / cut,
+                            .own = own};
+    routed.per_expert = routed.rows / here;
+    routed.ffn_in = routed.ffn * (sand_ffn_matrices(model) - 1.0);
+    return routed;
+}
+
+// One product per expert, launched together: tiles of all of them fill the waves, the weights of
+// all are read.
+static double grouped_gemm_s(const struct sand_cost *cost, enum sand_precision precision,
+                             const struct routed *routed, double n, double k)
+{
+    const struct sand_gpu_type *gpu = cost->gpu;
+    const double tiles =
+        routed->experts * ceil(routed->per_expert / gpu->gemm_tile_m) * ceil(n / gpu->gemm_tile_n);
+    const double done = ceil(tiles / gpu->n_sm) * gpu->n_sm * gpu->gemm_tile_m * gpu->gemm_tile_n;
+    const double loss = done / (routed->rows * n) - 1.0;
+    double compute_s = 2.0 * routed->rows * n * k / gemm_rate(gpu, precision);
+    compute_s *= 1.0 + cost->kernels->gemm_quantisation * loss;
+    if (misaligned(n, k))
+        compute_s *= 1.0 + cost->kernels->gemm_misaligned;
+    const double traffic_B = operand_B(precision) * (routed->rows * k + routed->experts * k * n) +
+                             2.0 * routed->rows * n;
+    return compute_s + stream_s(cost, traffic_B) + cost->kernels->gemm_overhead_s;
+}
+
+// Matrix products of router and experts, one direction.
+static double expert_gemms_s(const struct sand_cost *cost, const struct sand_transformer *model,
+                             const struct shard *shard, const struct routed *routed,
+                             enum sand_precision precision)
+{
+    const double own_tokens = shard->tokens * shard->norm_share;
+    return sand_cost_gemm_s(cost, SAND_BF16, own_tokens, model->experts.n, shard->hidden) +
+           grouped_gemm_s(cost, precision, routed, routed->ffn_in, shard->hidden) +
+           grouped_gemm_s(cost, precision, routed, shard->hidden, routed->ffn);
+}
+
+// Sorting tokens by expert and back, activation and casts, both directions.
+static double expert_traffic_s(const struct sand_cost *cost, const struct shard *shard,
+                               const struct routed *routed, enum sand_precision precision)
+{
+    const struct sand_kernel_costs *kernels = cost->kernels;
+    double traffic_B = kernels->permute_B * shard->hidden * (routed->own + routed->rows) / 2.0 +
+                       kernels->activation_B * routed->ffn_in * routed->rows;
+    if (is_narrow(precision))
+        traffic_B += kernels->cast_fp8_B * routed->rows * (shard->hidden + routed->ffn);
+    return stream_s(cost, traffic_B);
+}
+
+// ---- a layer ------------------------------------------------------------------------------------
 
 static double recompute_s(const struct sand_cost *cost, const struct shard *shard,
                           const struct sand_split *split, double forward_s,
@@ -166,17 +268,24 @@ static double recompute_s(const struct sand_cost *cost, const struct shard *shar
 }
 
 void sand_cost_layer(const struct sand_cost *cost, const struct sand_transformer *model,
-                     const struct sand_split *split, struct sand_layer_times *times)
+                     const struct sand_split *split, int kind, struct sand_layer_times *times)
 {
-    const struct shard shard = shard_of(model, split);
+    const struct shard shard = shard_of(model, split, kind);
     struct sand_layer_times core = {0};
     attention(cost, &shard, split, &core);
-    const double gemms_s = layer_gemms_s(cost, &shard, split->precision);
-    const double spread_s = norm_activation_s(cost, &shard) + qkv_traffic_s(cost, &shard) +
-                            cast_s(cost, &shard, split->precision) +
-                            cost->software->layer_overhead_s;
+    double gemms_s = projections_s(cost, model, &shard, split->precision) +
+                     ffn_gemms_s(cost, &shard, split->precision);
+    double spread_s = norm_activation_s(cost, &shard) + qkv_traffic_s(cost, &shard) +
+                      cast_s(cost, &shard, split->precision) + cost->software->layer_overhead_s;
+    if (kind & SAND_LAYER_EXPERTS) {
+        const struct routed routed = routed_of(model, split, &shard);
+        gemms_s += expert_gemms_s(cost, model, &shard, &routed, split->precision);
+        spread_s += expert_traffic_s(cost, &shard, &routed, split->precision) +
+                    cost->kernels->expert_overhead_s;
+    }
     times->forward_s = gemms_s + core.forward_s + spread_s / 3.0;
     times->backward_s = 2.0 * gemms_s + core.backward_s + spread_s * 2.0 / 3.0;
+    times->weights_s = gemms_s;
     times->recompute_s = recompute_s(cost, &shard, split, times->forward_s, core.forward_s);
 }
 
@@ -192,6 +301,7 @@ void sand_cost_head(const struct sand_cost *cost, const struct sand_transformer 
                            stream_s(cost, cost->kernels->logit_B * tokens * columns);
     times->forward_s = total_s / 3.0;
     times->backward_s = total_s * 2.0 / 3.0;
+    times->weights_s = sand_cost_gemm_s(cost, precision, tokens, columns, model->hidden);
     times->recompute_s = 0.0;
 }
 

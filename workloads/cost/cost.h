@@ -17,13 +17,15 @@ struct sand_cost {
 double sand_cost_gemm_s(const struct sand_cost *cost, enum sand_precision precision, double m,
                         double n, double k);
 
-// Times of one transformer layer and one micro-batch on one GPU, without communication.
+// Times of one transformer layer of a kind (train.h) and one micro-batch on one GPU, without
+// communication. Experts: the GPU with the fullest ones.
 struct sand_layer_times {
     double forward_s, backward_s;
+    double weights_s;   // of the backward: gradients of the weights, which nobody waits for
     double recompute_s; // added to the backward, by the split's recompute mode
 };
 void sand_cost_layer(const struct sand_cost *cost, const struct sand_transformer *model,
-                     const struct sand_split *split, struct sand_layer_times *times);
+                     const struct sand_split *split, int kind, struct sand_layer_times *times);
 
 // Output layer and loss of one micro-batch; forward one third, backward two.
 void sand_cost_head(const struct sand_cost *cost, const struct sand_transformer *model,

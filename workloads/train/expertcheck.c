@@ -20,10 +20,11 @@ static size_t check_sizes(const struct sand_experts *experts, const struct sand_
            experts->n, experts->n);
     REFUSE(experts->ffn_hidden == 0, "model: expert_ffn is 0; it must be at least 1");
     REFUSE(split->ep == 0, "split: ep is 0; it must be at least 1");
-    REFUSE(!(split->imbalance >= 1.0),
-           "split: imbalance is %g; the fullest expert-parallel rank has at least the mean: write 1 "
-           "or more",
-           split->imbalance);
+    REFUSE(
+        !(split->imbalance >= 1.0),
+        "split: imbalance is %g; the fullest expert-parallel rank has at least the mean: write 1 "
+        "or more",
+        split->imbalance);
     return n_bad;
 }
 
@@ -35,8 +36,8 @@ static size_t check_group(const struct sand_experts *experts, const struct sand_
     const uint64_t gpus = (uint64_t)split->tp * split->cp * split->dp;
     size_t n_bad = 0;
     REFUSE(experts->n % split->ep != 0,
-           "split: ep %u does not divide the model's %u experts; every rank holds as many", split->ep,
-           experts->n);
+           "split: ep %u does not divide the model's %u experts; every rank holds as many",
+           split->ep, experts->n);
     REFUSE(experts->ffn_hidden % expert_tp != 0,
            "split: expert_tp %u does not divide the model's expert_ffn %u; write expert_tp=\"1\"",
            expert_tp, experts->ffn_hidden);
@@ -44,14 +45,16 @@ static size_t check_group(const struct sand_experts *experts, const struct sand_
            "split: ep %u x expert_tp %u is no multiple of tp %u; experts are shared out over whole "
            "tensor-parallel groups: change ep or expert_tp",
            split->ep, expert_tp, split->tp);
-    REFUSE(gpus % group != 0,
-           "split: ep %u x expert_tp %u does not divide the %llu GPUs of a stage (tp %u x cp %u x dp "
-           "%u); lower ep or write expert_tp=\"1\"",
-           split->ep, expert_tp, (unsigned long long)gpus, split->tp, split->cp, split->dp);
-    REFUSE(split->tp > 1 && !split->sequence_parallel,
-           "split: experts with tp %u need sequence_parallel=\"yes\": a token is dispatched once, not "
-           "by every tensor-parallel rank",
-           split->tp);
+    REFUSE(
+        gpus % group != 0,
+        "split: ep %u x expert_tp %u does not divide the %llu GPUs of a stage (tp %u x cp %u x dp "
+        "%u); lower ep or write expert_tp=\"1\"",
+        split->ep, expert_tp, (unsigned long long)gpus, split->tp, split->cp, split->dp);
+    REFUSE(
+        split->tp > 1 && !split->sequence_parallel,
+        "split: experts with tp %u need sequence_parallel=\"yes\": a token is dispatched once, not "
+        "by every tensor-parallel rank",
+        split->tp);
     return n_bad;
 }
 

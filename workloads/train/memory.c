@@ -33,8 +33,8 @@ static double ffn_columns(const struct sand_transformer *model, const struct san
     const struct sand_experts *experts = &model->experts;
     if (!(kind & SAND_LAYER_EXPERTS))
         return (double)model->ffn_hidden / split->tp;
-    return (experts->shared + experts->per_token * split->imbalance) *
-           (double)experts->ffn_hidden / split->tp;
+    return (experts->shared + experts->per_token * split->imbalance) * (double)experts->ffn_hidden /
+           split->tp;
 }
 
 // Copies of the hidden state that a GPU's experts hold per token of its tensor-parallel group.
@@ -61,8 +61,8 @@ static struct saved saved_of(const struct sand_transformer *model, const struct 
         .input = h,
         .attention_residual = h,
         .norm_outputs = 2.0 * h,
-        .qkv = ELEMENT_B * (widths.q + keys +
-                            (latent->kv_rank > 0 ? widths.value : widths.kv / 2.0)) / tp,
+        .qkv = ELEMENT_B *
+               (widths.q + keys + (latent->kv_rank > 0 ? widths.value : widths.kv / 2.0)) / tp,
         .attention_output = ELEMENT_B * widths.value / tp,
         .latent = latent->kv_rank == 0
                       ? 0.0
@@ -158,8 +158,10 @@ static double gathered_B(const struct sand_transformer *model, const struct sand
     const struct sand_layer_census census = sand_model_census(model, 0, model->n_layers);
     double most = 0.0;
     for (int kind = 0; kind < SAND_LAYER_KINDS; kind++) {
+        if (census.n[kind] == 0)
+            continue;
         const struct sand_params params = sand_split_layer_params(model, split, kind);
-        if (census.n[kind] > 0 && params.dense + params.expert > most)
+        if (params.dense + params.expert > most)
             most = params.dense + params.expert;
     }
     return 2.0 * WEIGHT_B * most;
@@ -203,12 +205,11 @@ static void stage_memory(const struct sand_transformer *model, const struct sand
     const struct shards dense = shards_of(split, sand_split_shards(split));
     const struct shards expert = shards_of(split, sand_split_expert_shards(split));
     *memory = (struct sand_memory){
-        .weights_B =
-            WEIGHT_B * (params.dense / dense.weights + params.expert / expert.weights),
-        .gradients_B = split->grad_B * (params.dense / dense.gradients +
-                                        params.expert / expert.gradients),
-        .optimizer_B = OPTIMIZER_B * (params.dense / dense.optimizer +
-                                      params.expert / expert.optimizer),
+        .weights_B = WEIGHT_B * (params.dense / dense.weights + params.expert / expert.weights),
+        .gradients_B =
+            split->grad_B * (params.dense / dense.gradients + params.expert / expert.gradients),
+        .optimizer_B =
+            OPTIMIZER_B * (params.dense / dense.optimizer + params.expert / expert.optimizer),
         .activations_B = activations_B(model, split, stage),
         .buffers_B = kernels->buffers_B + gathered_B(model, split) + dispatch_B(model, split) +
                      (stage + 1 == split->pp ? head_B(model, split) : 0.0),

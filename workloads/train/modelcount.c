@@ -54,14 +54,14 @@ double sand_ffn_matrices(const struct sand_transformer *model)
     return model->gated_ffn ? 3.0 : 2.0;
 }
 
-// Attention: what tensor parallelism splits, and what every rank of it holds (the way down of latent
-// attention).
+// Attention: what tensor parallelism splits, and what every rank of it holds (the way down of
+// latent attention).
 static double attention_split(const struct sand_transformer *model)
 {
     const struct sand_head_widths widths = sand_model_head_widths(model);
     const struct sand_latent_attention *latent = &model->latent;
-    const double q_input = latent->kv_rank > 0 && latent->q_rank > 0 ? latent->q_rank
-                                                                     : (double)model->hidden;
+    const double q_input =
+        latent->kv_rank > 0 && latent->q_rank > 0 ? latent->q_rank : (double)model->hidden;
     const double kv_input = latent->kv_rank > 0 ? latent->kv_rank : (double)model->hidden;
     return q_input * widths.q + kv_input * widths.kv + widths.value * model->hidden;
 }
@@ -184,6 +184,8 @@ struct sand_params sand_split_chunk_params(const struct sand_transformer *model,
     const double table = sand_model_embedding_params(model) / split->tp;
     struct sand_params params = {0};
     for (int kind = 0; kind < SAND_LAYER_KINDS; kind++) {
+        if (census.n[kind] == 0)
+            continue;
         params.dense += census.n[kind] * layer_dense_params(model, split, kind);
         params.expert += census.n[kind] * layer_expert_params(model, split, kind);
     }

@@ -141,7 +141,8 @@ static void rest_of_layers(const struct sand_transformer *model, const struct sa
                            uint64_t *layers, uint64_t *chunks)
 {
     const uint64_t given = (uint64_t)split->first_layers + split->last_layers;
-    const uint32_t stages = (split->first_layers > 0) + (split->last_layers > 0);
+    const uint32_t stages =
+        (split->first_layers > 0 ? 1u : 0u) + (split->last_layers > 0 ? 1u : 0u);
     *layers = given < model->n_layers ? model->n_layers - given : 0;
     *chunks = split->pp > stages ? (uint64_t)(split->pp - stages) * split->virtual_stages : 0;
 }

@@ -79,8 +79,8 @@ double sand_model_active_params(const struct sand_transformer *model);
 uint32_t sand_split_expert_tp(const struct sand_split *split);
 uint32_t sand_split_expert_copies(const struct sand_split *split);
 
-// Copies of a stage that share out its training state among themselves, and copies of an expert that
-// do so with its.
+// Copies of a stage that share out its training state among themselves, and copies of an expert
+// that do so with its.
 uint32_t sand_split_shards(const struct sand_split *split);
 uint32_t sand_split_expert_shards(const struct sand_split *split);
 
@@ -108,14 +108,14 @@ double sand_model_flops(const struct sand_transformer *model, const struct sand_
 double sand_recompute_flops(const struct sand_transformer *model, const struct sand_split *split);
 
 // Bytes that the backward of one layer of a kind finds saved for one micro-batch on one GPU, by the
-// split's recompute mode. Korthikanti et al. 2022 eq. 1-5, itemised for gated FFN, grouped heads and fused
-// attention; no dropout masks. All tensors in 16 bit, also under fp8 (an upper bound there).
-double sand_activation_layer_B(const struct sand_transformer *model,
-                               const struct sand_split *split, int kind);
+// split's recompute mode. Korthikanti et al. 2022 eq. 1-5, itemised for gated FFN, grouped heads
+// and fused attention; no dropout masks. All tensors in 16 bit, also under fp8 (an upper bound
+// there).
+double sand_activation_layer_B(const struct sand_transformer *model, const struct sand_split *split,
+                               int kind);
 
-// Largest number of layer forwards of `stage` whose backward (and gradients of weights) has not run,
-// over the stage's
-// schedule. O(pp * virtual_stages^2).
+// Largest number of layer forwards of `stage` whose backward (and gradients of weights) has not
+// run, over the stage's schedule. O(pp * virtual_stages^2).
 uint64_t sand_schedule_in_flight(const struct sand_transformer *model,
                                  const struct sand_split *split, uint32_t stage);
 

@@ -41,7 +41,7 @@ static double layer_pass_s(void)
 {
     const struct sand_cost cost = {&f.gpu, &f.kernels, &f.software};
     struct sand_layer_times times;
-    sand_cost_layer(&cost, &f.model, &f.job.split, &times);
+    sand_cost_layer(&cost, &f.model, &f.job.split, 0, &times);
     return times.forward_s + times.backward_s + times.recompute_s;
 }
 

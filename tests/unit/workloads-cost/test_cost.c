@@ -134,18 +134,18 @@ Test(cost, fused_attention_is_causal_and_saturates_with_sequence)
     gpu.gemm_bf16_flops = INFINITY;
     gpu.hbm_Bps = INFINITY;
     struct sand_layer_times times;
-    sand_cost_layer(&cost, &model, &split, &times);
+    sand_cost_layer(&cost, &model, &split, 0, &times);
     const double rate = 400e12 * 8192 / (8192 + 512.0);
     const double forward = 0.5 * 4 * 8192.0 * 8192 * 32 * 128 / rate;
     near(times.forward_s, forward, "forward");
     near(times.backward_s, 2.5 * forward, "backward");
     split.tp = 4;
-    sand_cost_layer(&cost, &model, &split, &times);
+    sand_cost_layer(&cost, &model, &split, 0, &times);
     near(times.forward_s, forward / 4, "tensor parallel");
     split.tp = 1;
     model.n_heads = 64;
     model.head_dim = 64;
-    sand_cost_layer(&cost, &model, &split, &times);
+    sand_cost_layer(&cost, &model, &split, 0, &times);
     near(times.forward_s, forward / 0.87, "head size 64");
 }
 
@@ -156,7 +156,7 @@ Test(cost, unfused_attention_computes_the_square_and_streams_scores)
     kernels.gemm_quantisation = 0;
     struct sand_layer_times none, scores;
     split.attention = SAND_ATTENTION_UNFUSED;
-    sand_cost_layer(&cost, &model, &split, &none);
+    sand_cost_layer(&cost, &model, &split, 0, &none);
     const double gemms = 2.0 * 8192 * 4096 * (6144.0 + 4096 + 3 * 14336) / 500e12;
     const double square = 4 * 8192.0 * 8192 * 4096 / 250e12;
     near(none.forward_s, gemms + square, "forward");
@@ -164,9 +164,9 @@ Test(cost, unfused_attention_computes_the_square_and_streams_scores)
     // 30 bytes per score at 1 B/s, told apart by the difference.
     gpu.hbm_Bps = 2.0;
     kernels.unfused_score_B = 0;
-    sand_cost_layer(&cost, &model, &split, &none);
+    sand_cost_layer(&cost, &model, &split, 0, &none);
     kernels.unfused_score_B = 30;
-    sand_cost_layer(&cost, &model, &split, &scores);
+    sand_cost_layer(&cost, &model, &split, 0, &scores);
     const double bytes = 30.0 * 8192 * 8192 * 32;
     cr_assert_float_eq((scores.forward_s - none.forward_s) / (bytes / 3), 1.0, 1e-6);
     cr_assert_float_eq((scores.backward_s - none.backward_s) / (bytes * 2 / 3), 1.0, 1e-6);
@@ -179,9 +179,9 @@ static double caused_by(double *constant, double value)
     gpu.gemm_bf16_flops = gpu.gemm_fp8_flops = gpu.attention_flops = INFINITY;
     gpu.hbm_Bps = 2.0;
     *constant = 0;
-    sand_cost_layer(&cost, &model, &split, &without);
+    sand_cost_layer(&cost, &model, &split, 0, &without);
     *constant = value;
-    sand_cost_layer(&cost, &model, &split, &with);
+    sand_cost_layer(&cost, &model, &split, 0, &with);
     *constant = 0;
     const double forward = with.forward_s - without.forward_s;
     const double both = forward + with.backward_s - without.backward_s;
@@ -209,18 +209,18 @@ Test(cost, memory_bound_operators_have_their_bytes)
 Test(cost, bf16_pays_no_casts)
 {
     struct sand_layer_times before, after;
-    sand_cost_layer(&cost, &model, &split, &before);
+    sand_cost_layer(&cost, &model, &split, 0, &before);
     kernels.cast_fp8_B = 1e9;
-    sand_cost_layer(&cost, &model, &split, &after);
+    sand_cost_layer(&cost, &model, &split, 0, &after);
     cr_assert_eq(before.forward_s, after.forward_s);
 }
 
 Test(cost, layer_overhead_is_one_third_forward)
 {
     struct sand_layer_times before, after;
-    sand_cost_layer(&cost, &model, &split, &before);
+    sand_cost_layer(&cost, &model, &split, 0, &before);
     software.layer_overhead_s = 3.0;
-    sand_cost_layer(&cost, &model, &split, &after);
+    sand_cost_layer(&cost, &model, &split, 0, &after);
     cr_assert_float_eq(after.forward_s - before.forward_s, 1.0, 1e-9);
     cr_assert_float_eq(after.backward_s - before.backward_s, 2.0, 1e-9);
 }
@@ -231,11 +231,11 @@ Test(cost, recompute_full_is_a_forward_selective_is_the_cheap_part)
     kernels.activation_B = 6;
     kernels.qkv_B = 20;
     struct sand_layer_times none, selective, full;
-    sand_cost_layer(&cost, &model, &split, &none);
+    sand_cost_layer(&cost, &model, &split, 0, &none);
     split.recompute = SAND_RECOMPUTE_SELECTIVE;
-    sand_cost_layer(&cost, &model, &split, &selective);
+    sand_cost_layer(&cost, &model, &split, 0, &selective);
     split.recompute = SAND_RECOMPUTE_FULL;
-    sand_cost_layer(&cost, &model, &split, &full);
+    sand_cost_layer(&cost, &model, &split, 0, &full);
     cr_assert_eq(none.recompute_s, 0.0);
     cr_assert_eq(full.recompute_s, full.forward_s);
     near(selective.recompute_s, 8192.0 * (56 * 4096 + 6 * 2 * 14336) / 2e12 / 3, "selective");
@@ -245,7 +245,7 @@ Test(cost, recompute_full_is_a_forward_selective_is_the_cheap_part)
     struct sand_layer_times core;
     split.recompute = SAND_RECOMPUTE_SELECTIVE;
     split.attention = SAND_ATTENTION_UNFUSED;
-    sand_cost_layer(&cost, &model, &split, &core);
+    sand_cost_layer(&cost, &model, &split, 0, &core);
     near(core.recompute_s - selective.recompute_s, 4 * 8192.0 * 8192 * 4096 / 250e12, "core");
 }
 
@@ -271,9 +271,9 @@ Test(cost, micro_batch_scales_the_work)
     kernels.gemm_overhead_s = 7e-6;
     software.layer_overhead_s = 1e-4;
     split.sequence = 4096;
-    sand_cost_layer(&cost, &model, &split, &one);
+    sand_cost_layer(&cost, &model, &split, 0, &one);
     split.micro_batch = 2;
-    sand_cost_layer(&cost, &model, &split, &two);
+    sand_cost_layer(&cost, &model, &split, 0, &two);
     cr_assert_leq(two.forward_s, 2 * one.forward_s);
     cr_assert_gt(two.forward_s, one.forward_s);
 }

@@ -23,13 +23,13 @@ Test(memory, activations_are_korthikantis)
     split.sequence = 2048;
     split.attention = SAND_ATTENTION_UNFUSED;
     const double sbh = 2048.0 * 12288, scores = 5.0 * 96 * 2048 / 12288;
-    near(sand_activation_layer_B(&model, &split), sbh * (32 + scores), "eq. 1");
+    near(sand_activation_layer_B(&model, &split, 0), sbh * (32 + scores), "eq. 1");
     split.tp = 8;
-    near(sand_activation_layer_B(&model, &split), sbh * (8 + 24 / 8.0 + scores / 8), "eq. 2");
+    near(sand_activation_layer_B(&model, &split, 0), sbh * (8 + 24 / 8.0 + scores / 8), "eq. 2");
     split.sequence_parallel = 1;
-    near(sand_activation_layer_B(&model, &split), sbh / 8 * (32 + scores), "eq. 4");
+    near(sand_activation_layer_B(&model, &split, 0), sbh / 8 * (32 + scores), "eq. 4");
     split.recompute = SAND_RECOMPUTE_FULL;
-    near(sand_activation_layer_B(&model, &split), sbh * 2 / 8, "full: the layer input");
+    near(sand_activation_layer_B(&model, &split, 0), sbh * 2 / 8, "full: the layer input");
 }
 
 Test(memory, selective_drops_norm_outputs_scores_and_the_product)
@@ -38,10 +38,10 @@ Test(memory, selective_drops_norm_outputs_scores_and_the_product)
     struct sand_split split = plain(8, 8, 1, 64);
     split.sequence_parallel = 1;
     split.attention = SAND_ATTENTION_UNFUSED;
-    const double all = sand_activation_layer_B(&model, &split);
+    const double all = sand_activation_layer_B(&model, &split, 0);
     split.recompute = SAND_RECOMPUTE_SELECTIVE;
     const double dropped = (4.0 * 12288 + 5.0 * 96 * 8192 + 2.0 * 49152) * 8192 / 8;
-    near(all - sand_activation_layer_B(&model, &split), dropped, "dropped");
+    near(all - sand_activation_layer_B(&model, &split, 0), dropped, "dropped");
 }
 
 Test(memory, gated_grouped_layer_by_hand)
@@ -58,7 +58,7 @@ Test(memory, gated_grouped_layer_by_hand)
                              + 4 * 128       // log-sum-exp
                              + 2 * 2 * 53248 // gate and up
                              + 2 * 53248;    // product
-    near(sand_activation_layer_B(&model, &split), 8192 * per_token / 8, "layer");
+    near(sand_activation_layer_B(&model, &split, 0), 8192 * per_token / 8, "layer");
 }
 
 Test(memory, llama3_405b_fits_with_selective_recomputation)

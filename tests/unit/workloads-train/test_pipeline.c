@@ -14,25 +14,28 @@ struct play {
     uint32_t m, v, p;
     size_t n_ops;
     struct sand_stage_op *ops; // [p][n_ops]
-    double *done;              // [p][v][m][2]
+    double *done;              // [p][v][m][3]: forward, backward, gradients of weights
 };
 
 static double *date(const struct play *play, uint32_t stage, uint32_t chunk, uint32_t mb, int back)
 {
-    return &play->done[(((size_t)stage * play->v + chunk) * play->m + mb) * 2 + (size_t)back];
+    return &play->done[(((size_t)stage * play->v + chunk) * play->m + mb) * 3 + (size_t)back];
 }
 
-static void play_start(struct play *play, uint32_t p, uint32_t v, uint32_t m)
+static void play_start(struct play *play, enum sand_schedule schedule, uint32_t p, uint32_t v,
+                       uint32_t m)
 {
     *play = (struct play){.split = plain(1, p, 1, m), .m = m, .v = v, .p = p};
     play->split.virtual_stages = v;
-    play->ops = sand_calloc((size_t)p * 2 * m * v, sizeof *play->ops);
-    play->done = sand_calloc((size_t)p * v * m * 2, sizeof *play->done);
-    for (uint32_t s = 0; s < p; s++) {
-        play->n_ops = sand_schedule_stage(&play->split, s, play->ops + (size_t)s * 2 * m * v);
-        cr_assert_eq(play->n_ops, (size_t)2 * m * v);
-    }
-    for (size_t i = 0; i < (size_t)p * v * m * 2; i++)
+    play->split.schedule = schedule;
+    play->n_ops = (size_t)(schedule == SAND_SCHEDULE_ZERO_BUBBLE ? 3 : 2) * m * v;
+    cr_assert_eq(sand_schedule_size(&play->split), play->n_ops);
+    play->ops = sand_calloc(p * play->n_ops, sizeof *play->ops);
+    play->done = sand_calloc((size_t)p * v * m * 3, sizeof *play->done);
+    for (uint32_t s = 0; s < p; s++)
+        cr_assert_eq(sand_schedule_stage(&play->split, s, play->ops + s * play->n_ops),
+                     play->n_ops);
+    for (size_t i = 0; i < (size_t)p * v * m * 3; i++)
         play->done[i] = -1;
 }
 
@@ -45,6 +48,8 @@ static void play_end(struct play *play)
 // When the input of a pass is there; < 0: not yet. The last chunk's backward needs its own forward.
 static double ready(const struct play *play, uint32_t s, const struct sand_stage_op *op)
 {
+    if (op->weights)
+        return *date(play, s, op->chunk, op->micro_batch, 1);
     if (!op->backward) {
         if (s > 0)
             return *date(play, s - 1, op->chunk, op->micro_batch, 0);
@@ -58,7 +63,7 @@ static double ready(const struct play *play, uint32_t s, const struct sand_stage
 }
 
 // Runs all stages as far as they get; the date the last one ends, or -1 on deadlock.
-static double play_run(const struct play *play, double forward, double backward)
+static double play_run(const struct play *play, double forward, double backward, double weights)
 {
     size_t next[64] = {0}, left = play->p * play->n_ops;
     double clock[64] = {0}, end = 0;
@@ -71,9 +76,12 @@ static double play_run(const struct play *play, double forward, double backward)
                 const double start = ready(play, s, op);
                 if (start < 0)
                     break;
-                double *done = date(play, s, op->chunk, op->micro_batch, op->backward);
+                double *done =
+                    date(play, s, op->chunk, op->micro_batch, op->weights ? 2 : op->backward);
                 cr_assert_lt(*done, 0, "a pass runs once");
-                clock[s] = fmax(clock[s], start) + (op->backward ? backward : forward);
+                clock[s] = fmax(clock[s], start) + (op->weights    ? weights
+                                                    : op->backward ? backward
+                                                                   : forward);
                 *done = clock[s];
                 end = fmax(end, clock[s]);
                 next[s]++;
@@ -84,15 +92,48 @@ static double play_run(const struct play *play, double forward, double backward)
     return left > 0 ? -1 : end;
 }
 
-// Makespan of p stages with chunk passes of f and b seconds.
-static double makespan(uint32_t p, uint32_t v, uint32_t m, double f, double b)
+// Makespan of p stages with chunk passes of f, b and w seconds.
+static double makespan_of(enum sand_schedule schedule, uint32_t p, uint32_t v, uint32_t m, double f,
+                          double b, double w)
 {
     struct play play;
-    play_start(&play, p, v, m);
-    const double end = play_run(&play, f, b);
+    play_start(&play, schedule, p, v, m);
+    const double end = play_run(&play, f, b, w);
     play_end(&play);
     cr_assert_geq(end, 0, "deadlock: pp %u, virtual stages %u, %u micro-batches", p, v, m);
     return end;
+}
+
+static double makespan(uint32_t p, uint32_t v, uint32_t m, double f, double b)
+{
+    return makespan_of(SAND_SCHEDULE_1F1B, p, v, m, f, b, 0);
+}
+
+Test(pipeline, gpipe_has_bubble_p_minus_1_over_m)
+{
+    // Huang et al. 2019, section 2.3: (p-1)/(m+p-1) of the whole, (p-1)/m of the ideal time.
+    for (uint32_t p = 1; p <= 12; p++)
+        for (uint32_t m = 1; m <= 30; m++) {
+            const double whole = makespan_of(SAND_SCHEDULE_GPIPE, p, 1, m, 1, 2, 0);
+            cr_assert_float_eq(1 - 3.0 * m / whole, (p - 1.0) / (m + p - 1.0), 1e-12,
+                               "pp %u, %u micro-batches", p, m);
+        }
+}
+
+Test(pipeline, zero_bubble_has_the_bubble_of_zb_h1)
+{
+    // Qi et al. 2023, table 2: ZB-H1 idles (p-1)(F + B - W), 1F1B (p-1)(F + B + W).
+    const double times[][3] = {{1, 1, 1}, {1, 1.2, 0.8}, {1, 1.5, 0.7}, {1, 1, 0.5}};
+    for (uint32_t p = 1; p <= 10; p++)
+        for (uint32_t m = p; m <= 3 * p; m++)
+            for (size_t i = 0; i < 4; i++) {
+                const double f = times[i][0], b = times[i][1], w = times[i][2];
+                const double end = makespan_of(SAND_SCHEDULE_ZERO_BUBBLE, p, 1, m, f, b, w);
+                cr_assert_float_eq(end - m * (f + b + w), (p - 1) * (f + b - w), 1e-9,
+                                   "pp %u, %u micro-batches, %g %g %g", p, m, f, b, w);
+            }
+    // Fewer micro-batches than stages: still a schedule.
+    cr_assert_geq(makespan_of(SAND_SCHEDULE_ZERO_BUBBLE, 8, 1, 3, 1, 1, 1), 9.0);
 }
 
 Test(pipeline, plain_never_deadlocks_and_has_bubble_p_minus_1_over_m)
@@ -163,8 +204,9 @@ Test(pipeline, chunks_take_turns_by_groups_of_p)
     // Last stage: 2 warm-up forwards, then F B in turn. By hand from Narayanan et al. 2021,
     // figure 4.
     static const struct sand_stage_op want[16] = {
-        {0, 0, 0}, {0, 0, 1}, {1, 0, 0}, {1, 1, 0}, {1, 0, 1}, {1, 1, 1}, {0, 0, 2}, {0, 1, 0},
-        {0, 0, 3}, {0, 1, 1}, {1, 0, 2}, {1, 1, 2}, {1, 0, 3}, {1, 1, 3}, {0, 1, 2}, {0, 1, 3}};
+        {0, 0, 0, 0}, {0, 0, 0, 1}, {1, 0, 0, 0}, {1, 1, 0, 0}, {1, 0, 0, 1}, {1, 1, 0, 1},
+        {0, 0, 0, 2}, {0, 1, 0, 0}, {0, 0, 0, 3}, {0, 1, 0, 1}, {1, 0, 0, 2}, {1, 1, 0, 2},
+        {1, 0, 0, 3}, {1, 1, 0, 3}, {0, 1, 0, 2}, {0, 1, 0, 3}};
     for (int i = 0; i < 16; i++) {
         cr_assert_eq(ops[i].chunk, want[i].chunk, "entry %d", i);
         cr_assert_eq(ops[i].backward, want[i].backward, "entry %d", i);
