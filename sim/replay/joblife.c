@@ -180,10 +180,16 @@ static uint64_t stretch_steps(const struct sand_world_job *j)
     return j->progress.spent.steps - j->paused_spent.steps;
 }
 
+static int will_save(const struct sand_world_job *j)
+{
+    return (j->plan.save || j->n_announced > 0) && !j->save.active;
+}
+
 // Steps done when a save is due; the stretch has one at least, so that training goes on.
 static uint64_t steps_at_save(const struct sand_world *w, const struct sand_world_job *j)
 {
-    const int64_t due_ns = sand_world_later(j->stretch_ns, j->interval_ns);
+    const int64_t due_ns =
+        j->n_announced > 0 ? w->now_ns : sand_world_later(j->stretch_ns, j->interval_ns);
     const int64_t from_ns = due_ns > w->now_ns ? due_ns : w->now_ns;
     const uint64_t steps = sand_progress_steps_at(&j->progress, from_ns);
     return steps == j->done && stretch_steps(j) == 0 ? steps + 1 : steps;
@@ -192,7 +198,7 @@ static uint64_t steps_at_save(const struct sand_world *w, const struct sand_worl
 enum sand_rc sand_life_plan(struct sand_world *w, struct sand_world_job *j)
 {
     uint64_t steps = j->total;
-    if (j->plan.save && !j->save.active && steps_at_save(w, j) < steps)
+    if (will_save(j) && steps_at_save(w, j) < steps)
         steps = steps_at_save(w, j);
     if (j->first_open != SAND_NONE && j->highest + 1 < steps)
         steps = j->highest + 1;
@@ -270,7 +276,7 @@ static enum sand_rc end_job(struct sand_world *w, struct sand_world_job *j)
     sand_life_phase(w, j, SAND_PHASE_ENDED);
     j->end_ns = w->now_ns;
     for (uint32_t rank = 0; rank < j->spec->n_nodes; rank++)
-        sand_pool_release(w, j, j->nodes[rank]);
+        SAND_TRY(sand_pool_release(w, j, j->nodes[rank]));
     sand_free(j->nodes);
     j->nodes = NULL;
     sand_ledger_drop(w->ledger, j->group);
@@ -281,8 +287,8 @@ static enum sand_rc end_job(struct sand_world *w, struct sand_world_job *j)
 
 static int save_is_due(const struct sand_world *w, const struct sand_world_job *j)
 {
-    return j->plan.save && !j->save.active && stretch_steps(j) > 0 &&
-           w->now_ns - j->stretch_ns >= j->interval_ns;
+    return will_save(j) && stretch_steps(j) > 0 &&
+           (j->n_announced > 0 || w->now_ns - j->stretch_ns >= j->interval_ns);
 }
 
 enum sand_rc sand_life_boundary(struct sand_world *w, struct sand_world_job *j)

@@ -242,33 +242,32 @@ static void give_up(struct sand_world *w, struct sand_world_job *j, uint32_t nod
         set_state(w, node, SANDTABLE_NODE_ALLOCATED, free_gpus + j->node_gpus);
 }
 
-void sand_pool_release(struct sand_world *w, struct sand_world_job *j, uint32_t node)
+enum sand_rc sand_pool_release(struct sand_world *w, struct sand_world_job *j, uint32_t node)
 {
+    const int struck = w->nodes[node].struck;
     give_up(w, j, node);
-    w->nodes_freed = 1;
+    if (!struck)
+        w->nodes_freed = 1;
+    if (!struck || w->nodes[node].n_tenants > 0)
+        return SAND_OK;
+    w->n_repairs_ahead++; // also beyond the end: it would come
+    SAND_TRY(sand_glue_event(w, SANDTABLE_EVENT_NODE_FAILED, j->index, node));
+    return sand_world_put(w, sand_world_later(w->now_ns, w->nodes[node].repair_ns),
+                          SAND_RANK_REPAIR, SAND_EVENT_REPAIR, node, &w->nodes[node].repair_token);
 }
 
 // ---- faults and repair --------------------------------------------------------------------------
 
-void sand_pool_strike(struct sand_world *w, uint32_t node)
+void sand_pool_strike(struct sand_world *w, uint32_t node, int64_t repair_ns)
 {
     const uint32_t left = w->node_views[node].free_gpus;
+    if (w->nodes[node].struck)
+        return;
     w->nodes[node].struck = 1;
+    w->nodes[node].repair_ns = repair_ns;
     if (left > 0)
         sand_ledger_move(w->ledger, w->group_fragment, w->group_down, left, w->now_ns);
     set_state(w, node, SANDTABLE_NODE_ALLOCATED, 0);
-}
-
-enum sand_rc sand_pool_fail(struct sand_world *w, struct sand_world_job *j, uint32_t node,
-                            int64_t repair_ns)
-{
-    give_up(w, j, node);
-    if (w->nodes[node].n_tenants > 0)
-        return SAND_OK;
-    w->n_repairs_ahead++; // also beyond the end: it would come
-    SAND_TRY(sand_glue_event(w, SANDTABLE_EVENT_NODE_FAILED, j->index, node));
-    return sand_world_put(w, sand_world_later(w->now_ns, repair_ns), SAND_RANK_REPAIR,
-                          SAND_EVENT_REPAIR, node, &w->nodes[node].repair_token);
 }
 
 // Spares are made up first.

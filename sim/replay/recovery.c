@@ -23,6 +23,15 @@ static enum sand_rc timed_phase(struct sand_world *w, struct sand_world_job *j,
                           SAND_EVENT_JOB, j->slot, &j->token);
 }
 
+static uint32_t rank_of(const struct sand_world_job *j, uint32_t node)
+{
+    for (uint32_t rank = 0; rank < j->spec->n_nodes; rank++) {
+        if (j->nodes[rank] == node)
+            return rank;
+    }
+    return SAND_NONE; // gone already: struck twice before the first diagnosis ended
+}
+
 // ---- the fault ----------------------------------------------------------------------------------
 
 // Everything since the last durable checkpoint is undone. Returns the whole steps lost.
@@ -63,6 +72,50 @@ static enum sand_rc interrupt(struct sand_world *w, struct sand_world_job *j,
     return sand_incident_open(w, j, fault, steps, partial_ns);
 }
 
+// ---- planned interruptions ----------------------------------------------------------------------
+
+static int can_save(const struct sand_world_job *j)
+{
+    return j->checkpoint && j->plan.save &&
+           (j->phase == SAND_PHASE_STEPPING || j->phase == SAND_PHASE_SAVING);
+}
+
+// The job saves at the next step boundary and is stopped when that is durable; a save being written
+// comes first.
+static enum sand_rc announce(struct sand_world *w, struct sand_world_job *j,
+                             const struct sand_fault *fault)
+{
+    void *announced = j->announced;
+    SAND_TRY(
+        sand_grow(&announced, &j->announced_capacity, j->n_announced + 1, sizeof *j->announced));
+    j->announced = announced;
+    j->announced[j->n_announced++] = *fault;
+    if (j->phase != SAND_PHASE_STEPPING)
+        return SAND_OK;
+    sand_life_settle(w, j);
+    return sand_life_plan(w, j);
+}
+
+// A node that a recovery has swapped out meanwhile is no longer the job's concern.
+enum sand_rc sand_recovery_announced(struct sand_world *w, struct sand_world_job *j)
+{
+    const size_t n = j->n_announced;
+    int stopped = 0;
+    j->n_announced = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (rank_of(j, j->announced[i].node) == SAND_NONE)
+            continue;
+        SAND_TRY(interrupt(w, j, &j->announced[i]));
+        stopped = 1;
+    }
+    if (stopped)
+        return SAND_OK;
+    SAND_TRY(sand_glue_plan(w, j));
+    return sand_life_step(w, j);
+}
+
+// ---- faults -------------------------------------------------------------------------------------
+
 // Software, and a GPU that need not be replaced, are the matter of the job that has the GPU: the
 // GPUs of a node are numbered job after job, the free ones last. All else takes the whole node.
 static int hits_one_gpu(const struct sand_fault_class *fault_class)
@@ -79,6 +132,8 @@ static enum sand_rc strike_job(struct sand_world *w, struct sand_world_job *j,
     // A job that waits for nodes has no processes that could fail.
     if (j->phase == SAND_PHASE_WAITING && fault_class->component == SAND_COMPONENT_JOB)
         return SAND_OK;
+    if (fault_class->planned && can_save(j))
+        return announce(w, j, fault);
     return interrupt(w, j, fault);
 }
 
@@ -89,7 +144,7 @@ enum sand_rc sand_recovery_strike(struct sand_world *w, uint32_t node)
     SAND_TRY(sand_pool_await_fault(w, node, next_ns));
     const struct sand_fault_class *fault_class = &w->experiment->faults.classes[fault.class_index];
     if (fault_class->remedy == SAND_REMEDY_REPLACE)
-        sand_pool_strike(w, node);
+        sand_pool_strike(w, node, sand_fault_repair_ns(w->faults, &fault));
     const struct sandtable_tenant *tenants = &w->tenants[(size_t)node * w->most_tenants];
     const uint32_t gpu = hits_one_gpu(fault_class) ? sand_fault_gpu(w->faults, &fault) : SAND_NONE;
     uint32_t first_gpu = 0;
@@ -102,15 +157,6 @@ enum sand_rc sand_recovery_strike(struct sand_world *w, uint32_t node)
 }
 
 // ---- remedies -----------------------------------------------------------------------------------
-
-static uint32_t rank_of(const struct sand_world_job *j, uint32_t node)
-{
-    for (uint32_t rank = 0; rank < j->spec->n_nodes; rank++) {
-        if (j->nodes[rank] == node)
-            return rank;
-    }
-    return SAND_NONE; // gone already: struck twice before the first diagnosis ended
-}
 
 static enum sand_rc install(struct sand_world *w, struct sand_world_job *j, uint32_t rank,
                             uint32_t node)
@@ -133,7 +179,7 @@ static enum sand_rc keep_or_swap(struct sand_world *w, struct sand_world_job *j,
     if (plan.action == SANDTABLE_RECOVER_SAME || w->nodes[node].struck) // it leaves anyway
         return sand_emit_decision(w, &w->recover, "restart", j->index, node, NAN);
     w->incidents[number].replacement = plan.node;
-    sand_pool_release(w, j, node);
+    SAND_TRY(sand_pool_release(w, j, node));
     return install(w, j, rank, plan.node);
 }
 
@@ -151,7 +197,7 @@ static enum sand_rc remedy(struct sand_world *w, struct sand_world_job *j, uint3
     incident->repair_ns = sand_fault_repair_ns(w->faults, &incident->fault);
     incident->missing_rank = rank;
     j->nodes[rank] = SAND_NONE;
-    return sand_pool_fail(w, j, incident->fault.node, incident->repair_ns);
+    return sand_pool_release(w, j, incident->fault.node);
 }
 
 // One missing node: the recover policy gives another, or says wait.

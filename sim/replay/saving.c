@@ -143,11 +143,13 @@ enum sand_rc sand_save_begin(struct sand_world *w, struct sand_world_job *j)
                           &j->token);
 }
 
-// Training goes on after standing still.
+// Training goes on after standing still, or is stopped as announced.
 static enum sand_rc resume(struct sand_world *w, struct sand_world_job *j)
 {
     j->stalls++;
     j->stall_ns += w->now_ns - j->save.begin_ns;
+    if (j->n_announced > 0)
+        return sand_recovery_announced(w, j);
     SAND_TRY(sand_glue_plan(w, j));
     return sand_life_step(w, j);
 }
@@ -157,8 +159,10 @@ enum sand_rc sand_save_stalled(struct sand_world *w, struct sand_world_job *j)
     j->token = SAND_NO_ENTRY;
     if (j->spec->checkpoint.mode == SAND_SAVE_BLOCKING)
         return sand_save_durable(w, j);
-    j->save.resume_ns = w->now_ns;
     SAND_TRY(sand_save_flow(w, j, 0));
+    if (j->n_announced > 0) // more steps would be lost when the job is stopped
+        return SAND_OK;
+    j->save.resume_ns = w->now_ns;
     return resume(w, j);
 }
 

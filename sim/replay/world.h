@@ -166,6 +166,9 @@ struct sand_world_job {
     int64_t interval_ns;
     double last_interval_s; // last one among the decisions
     struct sand_save save;
+    // Planned interruptions that wait until a save is durable.
+    struct sand_fault *announced;
+    size_t n_announced, announced_capacity;
     // Open incidents in order of their faults.
     uint32_t first_open, last_open;
     int64_t parts_ns[SAND_PARTS]; // recovery time by part, all incidents so far
@@ -189,7 +192,8 @@ struct sand_world_job {
 struct sand_world_node {
     uint64_t fault_token, repair_token;
     uint32_t n_tenants;
-    int struck; // takes no new job and leaves for repair with the last one that is on it
+    int struck;        // takes no new job and leaves for repair with the last one that is on it
+    int64_t repair_ns; // of the fault that struck it
 };
 
 // Sums over jobs: a weighted mean is the quotient of two of them.
@@ -410,6 +414,8 @@ enum sand_rc sand_save_cancel_flow(struct sand_world *w, struct sand_world_job *
 enum sand_rc sand_recovery_strike(struct sand_world *w, uint32_t node);
 // The timed phase of a recovery is over.
 enum sand_rc sand_recovery_advance(struct sand_world *w, struct sand_world_job *j);
+// The job stands still with everything saved: what was announced strikes now.
+enum sand_rc sand_recovery_announced(struct sand_world *w, struct sand_world_job *j);
 // Asks again for all jobs that wait for nodes.
 enum sand_rc sand_recovery_retry(struct sand_world *w);
 
@@ -435,7 +441,8 @@ enum sand_rc sand_pool_open(struct sand_world *w);
 // Brings the ascending lists of idle nodes and spares up to date.
 void sand_pool_refresh(struct sand_world *w);
 enum sand_rc sand_pool_take(struct sand_world *w, struct sand_world_job *j, uint32_t node);
-void sand_pool_release(struct sand_world *w, struct sand_world_job *j, uint32_t node);
+// The job leaves; a struck node goes to repair if it was the last.
+enum sand_rc sand_pool_release(struct sand_world *w, struct sand_world_job *j, uint32_t node);
 // Is the job on the node?
 int sand_pool_is_on(const struct sand_world *w, const struct sand_world_job *j, uint32_t node);
 // Could the node take the job now? Spares are not asked.
@@ -445,10 +452,7 @@ const uint32_t *sand_pool_room(struct sand_world *w, const struct sand_world_job
 // Are there n_nodes of them? O(GPUs of a node).
 int sand_pool_may_fit(const struct sand_world *w, const struct sand_world_job *j);
 // A fault that will take the node away: no further job gets on it.
-void sand_pool_strike(struct sand_world *w, uint32_t node);
-// The struck node leaves the job, and for repair if it was the last on it.
-enum sand_rc sand_pool_fail(struct sand_world *w, struct sand_world_job *j, uint32_t node,
-                            int64_t repair_ns);
+void sand_pool_strike(struct sand_world *w, uint32_t node, int64_t repair_ns);
 enum sand_rc sand_pool_repaired(struct sand_world *w, uint32_t node);
 // Puts the node's next fault on the agenda.
 enum sand_rc sand_pool_await_fault(struct sand_world *w, uint32_t node, int64_t date);

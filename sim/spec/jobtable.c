@@ -401,7 +401,8 @@ static const struct spec_field fault_fields[] = {
     {.name = "planned",
      SPEC_MEMBER(SPEC_YESNO, struct sand_fault_class, planned),
      SPEC_PRESET("no"),
-     .doc = "Planned interruptions are counted apart."},
+     .doc = "Planned interruptions are counted apart, and strike when a job that saves has "
+            "saved first."},
     {.name = "rate",
      SPEC_QUANTITY(SAND_DIM_RATE, struct sand_fault_class, rate_per_node_s),
      .form = 1,

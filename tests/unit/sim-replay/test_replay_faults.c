@@ -161,7 +161,7 @@ Test(replay_faults, a_recorded_job_struck_after_its_recovery)
     cr_assert_geq(incident(1)->recompute_s, again_s - 1e-9);
 }
 
-// Planned interruptions go the same way and are counted apart.
+// Planned interruptions of a job that does not save go the same way and are counted apart.
 Test(replay_faults, planned_interruptions_are_counted_apart)
 {
     case_set(&c, 2, 3000);
@@ -195,6 +195,63 @@ Test(replay_faults, restores_the_last_checkpoint)
     cr_assert_eq(ROWS(&kept, attempts)[1].begin_ns, fault + S(125));
     cr_assert_float_eq(booked_gpu_s(&kept, "lost"), 8 * seconds(fault - S(312)), 1e-6);
     cr_assert_float_eq(booked_gpu_s(&kept, "restoring"), 8 * 15, 1e-6);
+}
+
+// A planned interruption lets the job save first: it stands still at the next step boundary, is
+// stopped when the save is durable, and nothing is lost.
+Test(replay_faults, planned_interruptions_let_the_job_save)
+{
+    case_set(&c, 2, 3000);
+    struct sand_job_spec *job = case_job(&c, "a", 1, 0, 10, 0);
+    case_saves(&c, job, "100s", SAND_SAVE_BLOCKING, 4, 0);
+    job->checkpoint.restore_s = 15;
+    case_fault(&c, "upgrade", 1000, SAND_REMEDY_RESTART, 0, 0, 60, 0)->planned = 1;
+    const int64_t fault = strike_node_0(1, 340, 400, 3000);
+    case_run_well(&c, &kept);
+    const int64_t boundary =
+        S(312) + (fault - S(312) + S(10) - 1) / S(10) * S(10); // 3 saves before
+    const struct sand_incidents_row *i = incident(0);
+    cr_assert_eq(i->fault_ns, boundary + S(4));
+    cr_assert_eq(i->steps_lost, 0);
+    cr_assert_eq(i->partial_step_s, 0);
+    cr_assert_eq(i->recompute_s, 0);
+    cr_assert_float_eq(i->restart_s, 60, 1e-9);
+    cr_assert_float_eq(i->restore_s, 15, 1e-9);
+    cr_assert_eq(i->recovered_ns, boundary + S(4 + 60 + 15 + 10));
+    cr_assert_float_eq(booked_gpu_s(&kept, "lost"), 0, 1e-9);
+    cr_assert_eq(ROWS(&kept, attempts)[1].first_step, (uint64_t)(30 + (boundary - S(312)) / S(10)));
+}
+
+// A save written in the background: the job does not go on while this one is, which takes 5 s after
+// 1 s of copying, since its steps would be lost.
+Test(replay_faults, planned_interruptions_wait_for_the_writing)
+{
+    case_set(&c, 2, 3000);
+    struct sand_job_spec *job = case_job(&c, "a", 1, 0, 10, 0);
+    case_saves(&c, job, "100s", SAND_SAVE_ASYNC, 1, 50e9);
+    job->checkpoint.restore_s = 15;
+    case_fault(&c, "upgrade", 1000, SAND_REMEDY_RESTART, 0, 0, 60, 0)->planned = 1;
+    const int64_t fault = strike_node_0(1, 320, 390, 3000); // between two saves
+    case_run_well(&c, &kept);
+    const int64_t boundary = S(303) + (fault - S(303) + S(10) - 1) / S(10) * S(10);
+    cr_assert_eq(incident(0)->fault_ns, boundary + S(6));
+    cr_assert_eq(incident(0)->steps_lost, 0);
+    cr_assert_float_eq(booked_gpu_s(&kept, "lost"), 0, 1e-9);
+}
+
+// The job ends before it could save: it is not interrupted, and the node goes to its service.
+Test(replay_faults, a_job_that_ends_first_is_not_stopped)
+{
+    case_set(&c, 1, 3000);
+    struct sand_job_spec *job = case_job(&c, "a", 1, 0, 10, 40);
+    case_saves(&c, job, "100s", SAND_SAVE_BLOCKING, 4, 0);
+    case_fault(&c, "service", 1000, SAND_REMEDY_REPLACE, 0, 0, 60, 500)->planned = 1;
+    strike_node_0(1, 402.5, 411.5, 3000); // in the last step
+    case_run_well(&c, &kept);
+    cr_assert_eq(N_ROWS(&kept, incidents), 0);
+    cr_assert_eq(ROWS(&kept, jobs)[0].end_ns, S(412));
+    cr_assert_float_eq(booked_gpu_s(&kept, "down"), 8 * 500, 1e-6);
+    cr_assert_float_eq(booked_gpu_s(&kept, "idle"), 8 * (3000 - 912), 1e-6);
 }
 
 // The same with a transfer: 50 GB at one node's 10 GB/s are 5 s, each way.

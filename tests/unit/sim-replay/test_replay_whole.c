@@ -192,6 +192,8 @@ static void random_case(uint64_t run)
     case_fault(&c, "gpu", 4000 + 20000 * draw(run, 3), SAND_REMEDY_REPLACE, 30.3, 20.7, 61.1,
                2000.9);
     case_fault(&c, "hang", 4000 + 20000 * draw(run, 4), SAND_REMEDY_RESTART, 13.7, 0, 44.4, 0);
+    case_fault(&c, "upgrade", 8000, SAND_REMEDY_RESTART, 0, 0, 44.4, 0)->planned = 1;
+    case_fault(&c, "service", 8000, SAND_REMEDY_REPLACE, 0, 0, 61.1, 999)->planned = 1;
 }
 
 // Equal seeds give equal rows, another replication gives others, and in all of them the books
