@@ -52,8 +52,8 @@ page()
 }
 
 see_also >"$dir/see-also"
-page sandtable "simulates GPU training clusters" "$program"
+page sandtable "simulates GPU training clusters" "'$program'"
 commands | while IFS='|' read -r name summary words; do
-    page "sandtable-$name" "$summary" "$program $words"
+    page "sandtable-$name" "$summary" "'$program' $words"
 done
 rm "$dir/see-also"

@@ -96,7 +96,7 @@ static void holds_rows(const char *path, size_t first, size_t n)
     sand_results_close(results);
 }
 
-TestSuite(store, .fini = remove_scratch, .timeout = 60);
+TestSuite(store, .fini = remove_scratch, .timeout = 300);
 
 Test(store, every_cell_of_every_table_comes_back_in_the_order_of_the_shards)
 {
