@@ -44,6 +44,25 @@ enum sand_rc sand_results_merge(const char *const *shards, size_t n_shards,
                                 const struct sand_meta *meta, const char *path,
                                 struct sand_diag *diag);
 
+// ---- other tables
+// ----------------------------------------------------------------------------------- A table that
+// is no part of results files: numbers (NaN: not known) or texts, one of the two.
+struct sand_store_column {
+    const char *name, *unit, *long_name;
+    const double *numbers;
+    const char *const *texts;
+};
+struct sand_store_columns {
+    const char *content;           // what the file is, its attribute `content`: "step-validation"
+    const char *group, *long_name; // of the table
+    const struct sand_store_column *columns;
+    size_t n_columns, n_rows;
+};
+// Writes `path` (.part, fsync, rename) with one group, one dataset per column with units and
+// long_name, no times: equal input, equal bytes.
+enum sand_rc sand_store_columns_write(const struct sand_store_columns *table, const char *path,
+                                      struct sand_diag *diag);
+
 // ---- reading
 // ----------------------------------------------------------------------------------------
 struct sand_results;

@@ -8,6 +8,8 @@
 
 #include "mem.h"
 #include "stats.h"
+#include "stepleave.h"
+#include "steprank.h"
 
 enum { N_WORST = 15 };
 
@@ -105,6 +107,26 @@ static enum sand_rc find_floor(const struct sand_step_results *r, const uint8_t 
     return SAND_OK;
 }
 
+static void select_stack(const struct sand_step_results *r, const struct sand_step_stack *stack,
+                         uint8_t *in)
+{
+    for (size_t i = 0; i < r->n; i++)
+        in[i] = sand_step_is_scored(r, i) && (stack == NULL || r->cases[i].stack == stack);
+}
+
+enum sand_rc sand_step_find_floor(const struct sand_step_results *r,
+                                  const struct sand_step_stack *stack,
+                                  struct sand_step_floor *floor)
+{
+    uint8_t *in = sand_calloc(r->n, 1);
+    if (in == NULL)
+        return SAND_ERR_NOMEM;
+    select_stack(r, stack, in);
+    const enum sand_rc rc = find_floor(r, in, floor);
+    sand_free(in);
+    return rc;
+}
+
 // ---- tables -------------------------------------------------------------------------------------
 
 static void print_heading(FILE *out, const char *what)
@@ -137,8 +159,7 @@ static enum sand_rc print_sources(const struct sand_step_results *r, uint8_t *in
 {
     print_heading(out, "by source");
     for (size_t s = 0; s < r->rules->n_stacks; s++) {
-        for (size_t i = 0; i < r->n; i++)
-            in[i] = sand_step_is_scored(r, i) && r->cases[i].stack == &r->rules->stacks[s];
+        select_stack(r, &r->rules->stacks[s], in);
         SAND_TRY(print_line(r, r->rules->stacks[s].id, in, out));
     }
     return SAND_OK;
@@ -157,6 +178,41 @@ static enum sand_rc print_gpus(const struct sand_step_results *r, uint8_t *in, F
         if (!seen)
             SAND_TRY(print_line(r, gpu->id, in, out));
     }
+    return SAND_OK;
+}
+
+// ---- ranking ------------------------------------------------------------------------------------
+
+static void print_ranking(const char *name, struct sand_step_ranking ranking, double threshold,
+                          FILE *out)
+{
+    if (ranking.n_pairs > 0)
+        fprintf(out, "%-24s %5zu %7.0f%%  by more than %.1f%%\n", name, ranking.n_pairs,
+                100.0 * (double)ranking.n_right / (double)ranking.n_pairs, 100 * threshold);
+}
+
+// Twice the floor of the stack's own rows; of all where it has no two equal ones.
+static enum sand_rc print_rankings(const struct sand_step_results *r, FILE *out)
+{
+    struct sand_step_floor of_all, floor;
+    SAND_TRY(sand_step_find_floor(r, NULL, &of_all));
+    struct sand_step_ranking all = {0};
+    const double usual = of_all.n_rows > 0 ? of_all.mean : 0;
+    fprintf(out, "\n%-24s %5s %8s  (differ in layout alone, by more than twice the floor)\n",
+            "which layout is faster", "pairs", "right");
+    for (size_t s = 0; s < r->rules->n_stacks; s++) {
+        const struct sand_step_stack *stack = &r->rules->stacks[s];
+        SAND_TRY(sand_step_find_floor(r, stack, &floor));
+        const double threshold = 2 * (floor.n_rows > 0 ? floor.mean : usual);
+        const struct sand_step_ranking one = sand_step_rank(r, stack, threshold);
+        print_ranking(stack->id, one, threshold, out);
+        all.n_pairs += one.n_pairs;
+        all.n_right += one.n_right;
+    }
+    fprintf(out, "ranking: %zu pairs", all.n_pairs);
+    if (all.n_pairs > 0)
+        fprintf(out, ", %.1f %% right", 100.0 * (double)all.n_right / (double)all.n_pairs);
+    fputc('\n', out);
     return SAND_OK;
 }
 
@@ -263,36 +319,85 @@ size_t sand_step_count_scored(const struct sand_step_results *r)
     return n;
 }
 
-static void print_overall(const struct figures *all, FILE *out)
+static void print_figures(const char *what, const struct figures *all, FILE *out)
 {
-    fprintf(out, "\noverall: %zu rows", all->n);
+    fprintf(out, "%s: %zu rows", what, all->n);
     if (all->n > 0)
         fprintf(out, ", median %.2f %%, mean %.2f %%, bias %+.2f %%", 100 * all->median,
                 100 * all->mean, 100 * all->bias);
     fputc('\n', out);
 }
 
+// By source, by GPU, all.
+static enum sand_rc print_tables(const struct sand_step_results *r, uint8_t *in, FILE *out)
+{
+    SAND_TRY(print_sources(r, in, out));
+    SAND_TRY(print_gpus(r, in, out));
+    select_stack(r, NULL, in);
+    return print_line(r, "all", in, out);
+}
+
+// ---- left out -----------------------------------------------------------------------------------
+
+static void print_refit(const struct sand_step_leave *leave, FILE *out)
+{
+    fprintf(
+        out,
+        "\nleft out: %zu %s, one after the other; %zu constants refitted to the other rows, then\n"
+        "the rows left out predicted at flow level with what came out. Refitted:\n",
+        leave->n_groups, leave->by == SAND_LEAVE_SOURCE ? "sources" : "GPU generations",
+        leave->n_constants);
+    for (int c = 0; c < SAND_CONSTANT_CLASSES; c++)
+        if (leave->of_class[c] > 0)
+            fprintf(out, "  %3zu  %s\n", leave->of_class[c],
+                    sand_step_constant_class_name((enum sand_step_constant_class)c));
+    fprintf(
+        out,
+        "least squares on logarithms, errors above 2 %% linear, sources above 40 rows as 40; a\n"
+        "constant without a row left is the mean of its class (docs/validation.md). Fitted to all\n"
+        "rows the mean error is %.2f %% (linearised); no other constant moved by more than %.0f "
+        "%%.\n",
+        100 * leave->fitted_mean, 100 * (exp(leave->moved) - 1));
+}
+
+static enum sand_rc print_left_out(const struct sand_step_results *r, uint8_t *in, FILE *out)
+{
+    struct sand_step_results left = *r;
+    struct figures all;
+    left.predictions = r->left_out;
+    print_refit(r->leave, out);
+    SAND_TRY(print_tables(&left, in, out));
+    SAND_TRY(figure_out(&left, in, &all));
+    fputc('\n', out);
+    print_figures(r->leave->by == SAND_LEAVE_SOURCE ? "leave one source out"
+                                                    : "leave one GPU generation out",
+                  &all, out);
+    return SAND_OK;
+}
+
+// ---- all together -------------------------------------------------------------------------------
+
+static enum sand_rc print_report(const struct sand_step_results *r, uint8_t *in, FILE *out)
+{
+    struct figures all;
+    SAND_TRY(print_tables(r, in, out));
+    SAND_TRY(figure_out(r, in, &all));
+    SAND_TRY(print_rankings(r, out));
+    if (r->left_out)
+        SAND_TRY(print_left_out(r, in, out));
+    SAND_TRY(print_worst(r, out));
+    print_ill(r, out);
+    print_skipped(r, out);
+    print_bad_cells(r, out);
+    fputc('\n', out);
+    print_figures("overall", &all, out);
+    return SAND_OK;
+}
+
 enum sand_rc sand_step_report_print(const struct sand_step_results *r, FILE *out)
 {
     uint8_t *in = sand_calloc(r->n, 1);
-    struct figures all = {0};
-    enum sand_rc rc = in == NULL ? SAND_ERR_NOMEM : print_sources(r, in, out);
-    if (rc == SAND_OK)
-        rc = print_gpus(r, in, out);
-    for (size_t i = 0; rc == SAND_OK && i < r->n; i++)
-        in[i] = (uint8_t)sand_step_is_scored(r, i);
-    if (rc == SAND_OK)
-        rc = print_line(r, "all", in, out);
-    if (rc == SAND_OK)
-        rc = print_worst(r, out);
-    if (rc == SAND_OK)
-        rc = figure_out(r, in, &all);
-    if (rc == SAND_OK) {
-        print_ill(r, out);
-        print_skipped(r, out);
-        print_bad_cells(r, out);
-        print_overall(&all, out);
-    }
+    const enum sand_rc rc = in == NULL ? SAND_ERR_NOMEM : print_report(r, in, out);
     sand_free(in);
     return rc;
 }
@@ -322,8 +427,9 @@ void sand_step_report_csv(const struct sand_step_results *r, FILE *out)
 {
     static const char *const classes[] = {"scored", "listed", "skipped"};
     fputs("id,class,stack,machine,measured_s,predicted_s,error,compute_s,recompute_s,exposed_tp_s,"
-          "exposed_pp_s,exposed_dp_s,bubble_s,why\n",
+          "exposed_pp_s,exposed_dp_s,bubble_s,why",
           out);
+    fputs(r->left_out ? ",left_out_s,left_out_error\n" : "\n", out);
     for (size_t i = 0; i < r->n; i++) {
         const struct sand_step_case *c = &r->cases[i];
         const struct sand_step_prediction *p = &r->predictions[i];
@@ -336,6 +442,12 @@ void sand_step_report_csv(const struct sand_step_results *r, FILE *out)
         for (size_t k = 0; k < sizeof numbers / sizeof numbers[0]; k++)
             write_number(out, numbers[k]);
         write_text(out, reason(r, i) ? reason(r, i) : c->why);
+        if (r->left_out) {
+            struct sand_step_results left = *r;
+            left.predictions = r->left_out;
+            write_number(out, r->left_out[i].step_s);
+            write_number(out, sand_step_error(&left, i));
+        }
         fputc('\n', out);
     }
 }

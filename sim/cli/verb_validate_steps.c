@@ -8,15 +8,17 @@
 #include "filegate.h"
 #include "mem.h"
 #include "spec.h"
+#include "stepleave.h"
 #include "stepreport.h"
 
-enum { KEY_CSV = 256, KEY_FORCE, KEY_RULES, KEY_DATA };
+enum { KEY_CSV = 256, KEY_HDF5, KEY_FORCE, KEY_RULES, KEY_DATA, KEY_LEAVE_OUT };
 
 static const char usual_rules[] = "platforms/catalogue/step_rules/published.xml";
 
 struct options {
     const char *file, *rules;
-    struct sand_cli_output csv;
+    struct sand_cli_output csv, hdf5;
+    enum sand_leave_out leave_out;
     struct sand_cli_load load; // its --data only
     uint32_t jobs;
 };
@@ -25,23 +27,38 @@ static const char doc[] =
     "Examples:\n"
     "  sandtable validate-steps tests/data/steps/published.csv\n"
     "  sandtable validate-steps steps.csv --jobs 2 --csv predictions.csv\n"
+    "  sandtable validate-steps steps.csv --leave-out gpu --hdf5 predictions.h5\n"
     "\n"
     "Predicts every row of a CSV of measured training steps with the step level and compares. "
     "Rows that lack an input, or contradict another, are listed without score; rows that cannot "
     "be asked are counted by reason. Columns: id, source, model, layers, hidden, heads, gpu, gpus, "
     "TP, PP, micro_batch, global_batch, iter_time_s and others (docs/validation.md); unknown ones "
     "are ignored; cells that are no numbers are named. What a row's source, gpu and network mean "
-    "stands in a file of rules. The last "
+    "stands in a file of rules. With --leave-out the free constants are refitted without each "
+    "source or GPU generation in turn, and its rows predicted with what comes out. The last "
     "line is the overall error of the step time; without any row to score the exit status is 3.";
 
 static const struct argp_option options[] = {
     {"csv", KEY_CSV, "FILE", 0, "Also write the predictions, one line per row", 0},
-    {"force", KEY_FORCE, NULL, 0, "Let --csv overwrite a file", 0},
+    {"hdf5", KEY_HDF5, "FILE", 0, "The same as a table in an HDF5 file", 0},
+    {"force", KEY_FORCE, NULL, 0, "Let --csv and --hdf5 overwrite a file", 0},
+    {"leave-out", KEY_LEAVE_OUT, "GROUP", 0,
+     "source or gpu: also predict each without its own rows among those fitted to", 0},
     {"rules", KEY_RULES, "FILE.xml", 0, "Other rules than the catalogue's step_rules/published.xml",
      0},
     {"data", KEY_DATA, "DIR", 0, "The directory that holds platforms and workloads", 0},
     {"jobs", 'j', "N", 0, "Rows predicted at the same time; default: one per processor", 0},
     {0}};
+
+static enum sand_leave_out find_group(struct argp_state *state, const char *group)
+{
+    static const char *const names[] = {"source", "gpu"};
+    for (int i = 0; i < 2; i++)
+        if (strcmp(names[i], group) == 0)
+            return i == 0 ? SAND_LEAVE_SOURCE : SAND_LEAVE_GPU;
+    argp_error(state, "--leave-out is \"%s\": must be source or gpu", group);
+    return SAND_LEAVE_NOTHING;
+}
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
@@ -50,8 +67,14 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_CSV:
         o->csv.path = arg;
         return 0;
+    case KEY_HDF5:
+        o->hdf5.path = arg;
+        return 0;
+    case KEY_LEAVE_OUT:
+        o->leave_out = find_group(state, arg);
+        return 0;
     case KEY_FORCE:
-        o->csv.force = 1;
+        o->csv.force = o->hdf5.force = 1;
         return 0;
     case KEY_RULES:
         o->rules = arg;
@@ -88,29 +111,97 @@ static enum sand_rc write_csv(const struct sand_step_results *results, const cha
     return rc;
 }
 
+// Everything that is about the rows, as long as they are in hand.
+struct validation {
+    struct sand_step_case *cases;
+    struct sand_step_prediction *predictions, *left_out;
+    struct sand_step_constants constants;
+    double *slopes;
+    struct sand_step_leave leave;
+    struct sand_cli_progress progress;
+};
+
+static enum sand_rc open_validation(const struct options *o, const struct sand_step_rules *rules,
+                                    const struct sand_step_rows *rows, struct validation *v)
+{
+    *v = (struct validation){.cases = sand_calloc(rows->n, sizeof *v->cases),
+                             .predictions = sand_calloc(rows->n, sizeof *v->predictions)};
+    if (!v->cases || !v->predictions)
+        return SAND_ERR_NOMEM;
+    for (size_t i = 0; i < rows->n; i++)
+        sand_step_case_read(rules, &rows->rows[i], &v->cases[i]);
+    if (o->leave_out == SAND_LEAVE_NOTHING)
+        return SAND_OK;
+    SAND_TRY(sand_step_constants_find(rules, v->cases, rows->n, &v->constants));
+    v->left_out = sand_calloc(rows->n, sizeof *v->left_out);
+    v->slopes = sand_calloc(rows->n * v->constants.n, sizeof *v->slopes);
+    return v->left_out && v->slopes ? SAND_OK : SAND_ERR_NOMEM;
+}
+
+static void close_validation(struct validation *v)
+{
+    sand_free(v->cases);
+    sand_free(v->predictions);
+    sand_free(v->left_out);
+    sand_free(v->constants.list);
+    sand_free(v->slopes);
+}
+
+static void draw(void *self, double done)
+{
+    sand_cli_progress_draw(self, done, 0, 0);
+}
+
+static enum sand_rc predict(const struct options *o, struct validation *v,
+                            struct sand_step_results *results, struct sand_diag *diag)
+{
+    const struct sand_step_pass pass = {.rules = results->rules,
+                                        .cases = v->cases,
+                                        .n = results->n,
+                                        .jobs = o->jobs,
+                                        .constants = &v->constants,
+                                        .progress = draw,
+                                        .self = &v->progress};
+    SAND_TRY(sand_step_predict(&pass, v->predictions, v->slopes, diag));
+    if (o->leave_out == SAND_LEAVE_NOTHING)
+        return SAND_OK;
+    results->leave = &v->leave;
+    SAND_TRY(
+        sand_step_leave_out(&pass, results, v->slopes, o->leave_out, v->left_out, &v->leave, diag));
+    results->left_out = v->left_out;
+    return SAND_OK;
+}
+
+static enum sand_rc write_files(const struct options *o, const struct sand_step_results *results,
+                                struct sand_diag *diag)
+{
+    if (o->csv.path)
+        SAND_TRY(write_csv(results, o->csv.path, diag));
+    return o->hdf5.path ? sand_step_report_hdf5(results, o->hdf5.path, diag) : SAND_OK;
+}
+
 static enum sand_rc predict_and_print(const struct options *o, const struct sand_step_rules *rules,
                                       const struct sand_step_rows *rows, struct sand_diag *diag)
 {
-    struct sand_step_case *cases = sand_calloc(rows->n, sizeof *cases);
-    struct sand_step_prediction *predictions = sand_calloc(rows->n, sizeof *predictions);
-    const struct sand_step_results results = {rules, cases, predictions, rows->n};
-    enum sand_rc rc = cases && predictions ? SAND_OK : SAND_ERR_NOMEM;
-    for (size_t i = 0; rc == SAND_OK && i < rows->n; i++)
-        sand_step_case_read(rules, &rows->rows[i], &cases[i]);
+    struct validation v;
+    enum sand_rc rc = open_validation(o, rules, rows, &v);
+    struct sand_step_results results = {
+        .rules = rules, .cases = v.cases, .predictions = v.predictions, .n = rows->n};
+    sand_cli_progress_open(&v.progress, 0);
     if (rc == SAND_OK)
-        rc = sand_step_predict(rules, cases, rows->n, o->jobs, predictions, diag);
+        rc = predict(o, &v, &results, diag);
+    sand_cli_progress_close(&v.progress);
     if (rc == SAND_OK) {
         printf("%s: %zu rows, rules %s (%s)\n", o->file, rows->n, rules->id, rules->from.date);
         rc = sand_step_report_print(&results, stdout);
     }
-    if (rc == SAND_OK && o->csv.path)
-        rc = write_csv(&results, o->csv.path, diag);
+    if (rc == SAND_OK)
+        rc = write_files(o, &results, diag);
     if (rc == SAND_OK && sand_step_count_scored(&results) == 0)
         rc = sand_fail(diag, SAND_ERR_INPUT,
                        "%s: no row of %zu can be scored; the report says why of each", o->file,
                        rows->n);
-    sand_free(cases);
-    sand_free(predictions);
+    close_validation(&v);
     return rc;
 }
 
@@ -120,9 +211,12 @@ static enum sand_rc execute(const struct options *o, struct sand_diag *diag)
     struct sand_step_rows rows;
     size_t n_inputs;
     SAND_TRY(sand_cli_check_output(&o->csv, &o->file, 1, diag));
+    SAND_TRY(sand_cli_check_output(&o->hdf5, &o->file, 1, diag));
     SAND_TRY(sand_cli_load_rules(&o->load, o->rules, usual_rules, &spec, diag));
     const char *const *inputs = sand_spec_inputs(spec, &n_inputs);
     enum sand_rc rc = sand_cli_check_output(&o->csv, inputs, n_inputs, diag);
+    if (rc == SAND_OK)
+        rc = sand_cli_check_output(&o->hdf5, inputs, n_inputs, diag);
     if (rc == SAND_OK)
         rc = sand_step_rows_read(o->file, &rows, diag);
     if (rc == SAND_OK) {
@@ -137,7 +231,9 @@ static enum sand_rc run(int argc, char **argv)
 {
     static const struct argp argp = {options, parse, "FILE.csv", doc, NULL, NULL, NULL};
     const long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    struct options o = {.csv.option = "--csv", .jobs = processors > 0 ? (uint32_t)processors : 1};
+    struct options o = {.csv.option = "--csv",
+                        .hdf5.option = "--hdf5",
+                        .jobs = processors > 0 ? (uint32_t)processors : 1};
     struct sand_diag diag = {0};
     sand_cli_parse(&argp, argc, argv, &o);
     const enum sand_rc rc = execute(&o, &diag);

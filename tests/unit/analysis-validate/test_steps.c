@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "stepcheck.h"
 #include "stepreport.h"
 
 static struct sand_gpu_type gpu = {.id = "gpu",
@@ -214,7 +215,8 @@ Test(cases, cells_that_are_no_numbers_are_named)
         cr_expect(cases[i].class == SAND_STEP_SKIPPED && cases[i].bad_cells != 0, "row %zu", i);
     cr_expect(cases[4].class == SAND_STEP_SCORED && cases[4].bad_cells == 0);
     memset(predictions, 0, sizeof predictions);
-    const struct sand_step_results results = {&rules, cases, predictions, rows.n};
+    const struct sand_step_results results = {
+        .rules = &rules, .cases = cases, .predictions = predictions, .n = rows.n};
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
@@ -247,7 +249,8 @@ Test(rows, an_empty_or_binary_file_is_told_once)
 static void predict(uint32_t jobs)
 {
     struct sand_diag diag = {0};
-    const enum sand_rc rc = sand_step_predict(&rules, cases, rows.n, jobs, predictions, &diag);
+    const struct sand_step_pass pass = {.rules = &rules, .cases = cases, .n = rows.n, .jobs = jobs};
+    const enum sand_rc rc = sand_step_predict(&pass, predictions, NULL, &diag);
     sand_diag_print(&diag, stderr);
     sand_diag_clear(&diag);
     cr_assert_eq(rc, SAND_OK);
@@ -294,7 +297,8 @@ Test(report, figures_by_hand)
     const double predicted_s[] = {1.1, 1.08, 2.4, 9};
     for (size_t i = 0; i < 4; i++)
         predictions[i] = (struct sand_step_prediction){.step_s = predicted_s[i]};
-    const struct sand_step_results results = {&rules, cases, predictions, rows.n};
+    const struct sand_step_results results = {
+        .rules = &rules, .cases = cases, .predictions = predictions, .n = rows.n};
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
