@@ -101,7 +101,7 @@ static enum sand_rc leave_group(struct leaving *l, size_t first, struct sand_ste
 
 static int is_first(const struct leaving *l, enum sand_leave_out by, size_t i)
 {
-    for (size_t k = 0; k < i; k++)
+    for (size_t k = 0; k < i && l->usual_weight[i] > 0; k++)
         if (l->usual_weight[k] > 0 &&
             sand_step_same_group(by, &l->results->cases[k], &l->results->cases[i]))
             return 0;

@@ -2,7 +2,7 @@
 """Predictions of published training steps against those that were pinned, and the program's manners.
 
 SPDX-License-Identifier: GPL-2.0-or-later
-Usage: check_steps.py pinned|jobs|report|wrong PROGRAM SOURCE_DIRECTORY
+Usage: check_steps.py pinned|jobs|report|leaveout|wrong PROGRAM SOURCE_DIRECTORY
 """
 import csv
 import re
@@ -75,6 +75,48 @@ def report(scratch):
     check(re.search(r"1  a mixture of experts", text), "no skipped row")
 
 
+def left_out(scratch):
+    """Every group is left out once; skipped rows and a group of its own do no harm; the last line
+    stays; HDF5 and CSV say the same."""
+    rows, usual = predict(scratch)
+    for group, what in (("source", "source"), ("gpu", "GPU generation")):
+        file = Path(scratch) / f"{group}.h5"
+        again, text = predict(scratch, "--leave-out", group, "--hdf5", file)
+        check(text.splitlines()[-1] == usual.splitlines()[-1], f"{group}: {text.splitlines()[-1]}")
+        scored = [row for row in again if row["class"] == "scored"]
+        check(f"leave one {what} out: {len(scored)} rows, median" in text, f"{group}: {text}")
+        errors = [float(row["left_out_error"]) for row in scored]
+        mean = 100 * sum(map(abs, errors)) / len(errors)
+        check(f"mean {mean:.2f} %" in text, f"{group}: mean {mean:.2f}")
+        check(any(row["left_out_s"] != row["predicted_s"] for row in scored), f"{group}: no refit")
+        for row, old in zip(again, rows):
+            check(all(row[name] == old[name] for name in old), f"{group}: {row['id']} changed")
+        compare_hdf5(file, again)
+
+
+def compare_hdf5(file, rows):
+    """Column by column, where h5py is there to read it."""
+    try:
+        import h5py
+    except ImportError:
+        return
+    with h5py.File(file) as stored:
+        table = stored["steps"]
+        for name in rows[0]:
+            if name == "left_out_error":
+                continue
+            cells = table[name][:]
+            check("units" in table[name].attrs and "long_name" in table[name].attrs, f"{name}: bare")
+            for cell, row in zip(cells, rows):
+                text = row[name]
+                if isinstance(cell, bytes):
+                    same = cell.decode() == text
+                else:
+                    same = abs(float(text or 0) - (cell if cell == cell else 0)) <= 1e-8 * abs(cell) \
+                        or (text == "" and cell != cell)
+                check(same, f"{name}: {cell}, the CSV has {text}")
+
+
 def wrong(scratch):
     """Bad input says what and where, and ends with the exit status of its kind."""
     bad = Path(scratch) / "bad.csv"
@@ -135,7 +177,7 @@ def outputs(scratch):
 
 
 with tempfile.TemporaryDirectory(prefix="sand-steps-") as directory:
-    {"pinned": compare, "jobs": jobs, "report": report, "wrong": wrong}[MODE](directory)
+    {"pinned": compare, "jobs": jobs, "report": report, "leaveout": left_out, "wrong": wrong}[MODE](directory)
 for problem in problems:
     print(problem)
 sys.exit(1 if problems else 0)
