@@ -70,6 +70,10 @@ struct sand_saves {
     double interval_s, stall_s;    // means over all saves
     double to_durable_s;           // begin to durable, mean
     double share;                  // of the allocated GPU time
+    // The job whose saves took the longest beyond the interval that its policy asked for, from
+    // beginning to durable on average; NULL: none took as long.
+    const char *slow_job;
+    double slow_durable_s, slow_interval_s;
 };
 
 struct sand_overview {

@@ -249,13 +249,60 @@ static double stall_share(const struct sand_overview *overview)
     return ratio(0.0, overview->allocated_gpu_s);
 }
 
+// ---- saves that take longer than their interval ----
+
+struct save_key {
+    uint32_t replication, job;
+    double delay_s, n;
+    const struct sand_jobs_row *row;
+};
+
+static int by_job(const void *a, const void *b)
+{
+    const struct save_key *x = a, *y = b;
+    if (x->replication != y->replication)
+        return x->replication < y->replication ? -1 : 1;
+    return (x->job > y->job) - (x->job < y->job);
+}
+
+static void find_slow_saves(const struct sand_rowset *rows, struct save_key *keys,
+                            struct sand_saves *saves)
+{
+    for (size_t i = 0; i < rows->n_jobs; i++)
+        keys[i] = (struct save_key){.replication = rows->jobs[i].replication,
+                                    .job = rows->jobs[i].job,
+                                    .row = &rows->jobs[i]};
+    qsort(keys, rows->n_jobs, sizeof *keys, by_job);
+    for (size_t i = 0; i < rows->n_checkpoints; i++) {
+        const struct sand_checkpoints_row *const save = &rows->checkpoints[i];
+        const struct save_key wanted = {.replication = save->replication, .job = save->job};
+        struct save_key *const key = bsearch(&wanted, keys, rows->n_jobs, sizeof *keys, by_job);
+        if (key == NULL || save->durable_ns < 0)
+            continue;
+        key->delay_s += sand_s_from_ns(save->durable_ns - save->begin_ns);
+        key->n += 1.0;
+    }
+    for (size_t i = 0; i < rows->n_jobs; i++) {
+        const double delay_s = ratio(keys[i].delay_s, keys[i].n);
+        const double interval_s = keys[i].row->checkpoint_interval_s;
+        if (!(delay_s >= interval_s * (1 - 1e-9)) ||
+            (saves->slow_job &&
+             delay_s - interval_s <= saves->slow_durable_s - saves->slow_interval_s))
+            continue;
+        saves->slow_job = keys[i].row->id.text;
+        saves->slow_durable_s = delay_s;
+        saves->slow_interval_s = interval_s;
+    }
+}
+
 enum sand_rc sand_overview_saves(const struct sand_rowset *rows, struct sand_arena *arena,
                                  struct sand_overview *overview)
 {
     const size_t n = rows->n_replications;
     double *const durable = sand_arena_alloc(arena, n + 1, sizeof *durable);
     double *const undurable = sand_arena_alloc(arena, n + 1, sizeof *undurable);
-    if (durable == NULL || undurable == NULL)
+    struct save_key *const keys = sand_arena_alloc(arena, rows->n_jobs + 1, sizeof *keys);
+    if (durable == NULL || undurable == NULL || keys == NULL)
         return SAND_ERR_NOMEM;
     double delay_s = 0.0, n_delays = 0.0;
     for (size_t i = 0; i < rows->n_checkpoints; i++) {
@@ -273,5 +320,6 @@ enum sand_rc sand_overview_saves(const struct sand_rowset *rows, struct sand_are
                                           .stall_s = mean_over_saves(rows, stall_of),
                                           .to_durable_s = ratio(delay_s, n_delays),
                                           .share = stall_share(overview)};
+    find_slow_saves(rows, keys, &overview->saves);
     return SAND_OK;
 }

@@ -193,6 +193,13 @@ static void put_saves(struct json *json, const struct sand_saves *saves)
     number(json, "stall_s", saves->stall_s);
     number(json, "to_durable_s", saves->to_durable_s);
     number(json, "share_of_allocated", saves->share);
+    if (saves->slow_job) {
+        begin(json, "slow", '{');
+        text(json, "job", saves->slow_job);
+        number(json, "to_durable_s", saves->slow_durable_s);
+        number(json, "interval_s", saves->slow_interval_s);
+        end(json, '}');
+    }
     end(json, '}');
 }
 

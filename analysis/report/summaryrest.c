@@ -35,6 +35,13 @@ static void print_saves(FILE *out, enum sand_style style, const struct sand_save
     sand_text_pad_left(out, sand_text_quantity(saves->stall_s, SAND_DIM_TIME).s, 9);
     fprintf(out, "%11s    each; %s of the allocated GPU time\n", "",
             sand_text_percent(saves->share).s);
+    if (saves->slow_job == NULL)
+        return;
+    print_label(out, "warning");
+    fprintf(out, "%s: %s until a save is durable,", saves->slow_job,
+            sand_text_quantity(saves->slow_durable_s, SAND_DIM_TIME).s);
+    fprintf(out, " %s between saves\n",
+            sand_text_quantity(saves->slow_interval_s, SAND_DIM_TIME).s);
 }
 
 // ---- jobs

@@ -12,8 +12,10 @@
 #include "jobset.h"
 #include "mem.h"
 #include "policyhost.h"
+#include "savetime.h"
 #include "spec.h"
 #include "train.h"
+#include "units.h"
 
 // ---- catalogue
 // ------------------------------------------------------------------------------------
@@ -155,6 +157,42 @@ static enum sand_rc check_split(const struct sand_experiment *experiment,
     return rc;
 }
 
+// Jobs of a trace or a mix share what is written: one word about it is enough.
+static int is_said(const struct sand_diag *diag, const struct sand_choice_param *param)
+{
+    for (size_t i = 0; i < diag->n_messages; i++) {
+        const struct sand_message *message = &diag->messages[i];
+        if (message->severity == SAND_WARNING && message->line == param->line && message->file &&
+            param->file && strcmp(message->file, param->file) == 0)
+            return 1;
+    }
+    return 0;
+}
+
+// A policy may be told less time between saves than a save takes; then they follow each other.
+static void warn_of_slow_saves(const struct sand_experiment *experiment,
+                               const struct sand_job_spec *job,
+                               const struct sand_choice_param *param, struct sand_diag *diag)
+{
+    const uint32_t gpus = sand_job_gpus(job, experiment->cluster.node_type->n_gpus);
+    const double durable_s = sand_savetime_durable_s(&experiment->cluster, job, gpus);
+    double interval_s;
+    char takes[40], asked[40], why[200];
+    if (strcmp(param->name, "interval") != 0 || is_said(diag, param) ||
+        sand_quantity_parse(param->text, SAND_DIM_TIME, &interval_s, why, sizeof why) != SAND_OK ||
+        !(durable_s > interval_s))
+        return;
+    sand_quantity_format(durable_s, SAND_DIM_TIME, 3, takes, sizeof takes);
+    sand_quantity_format(interval_s, SAND_DIM_TIME, 3, asked, sizeof asked);
+    sand_diag_add(diag, SAND_WARNING, param->file, param->line,
+                  "job \"%s\": a save takes %s until it is durable, longer than the interval of "
+                  "%s; %s; lengthen the interval or speed up the storage",
+                  job->id, takes, asked,
+                  job->checkpoint.mode == SAND_SAVE_BLOCKING
+                      ? "training stands still longer than it runs"
+                      : "the next save waits for it");
+}
+
 // Of those written out, those of traces, and those that replication 0 draws.
 static enum sand_rc check_job(void *self, const struct sand_job_spec *job, struct sand_diag *diag)
 {
@@ -164,6 +202,8 @@ static enum sand_rc check_job(void *self, const struct sand_job_spec *job, struc
         keep(&rc, check_split(experiment, job, diag));
     if (job->checkpoint.policy.type)
         keep(&rc, check_policy(&job->checkpoint.policy, SAND_POLICY_CHECKPOINT, diag));
+    for (size_t i = 0; job->kind == SAND_JOB_TRAIN && i < job->checkpoint.policy.n_params; i++)
+        warn_of_slow_saves(experiment, job, &job->checkpoint.policy.params[i], diag);
     return rc;
 }
 

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "mem.h"
-#include "train.h"
+#include "savetime.h"
 #include "units.h"
 
 // Streams of checkpoint policies start here; the other families use their enum value.
@@ -185,8 +185,7 @@ static void init_job(struct sand_world *w, struct sand_world_job *j, uint32_t nu
     j->start_ns = j->end_ns = -1;
     j->last_interval_s = NAN;
     j->step_flops = j->step_hw_flops = j->step_tokens = j->peak_flops = NAN;
-    if (spec->model)
-        j->bytes = sand_checkpoint_B(spec->model, spec->checkpoint.bytes_per_param);
+    j->bytes = sand_savetime_B(spec);
     j->view = (struct sandtable_job){
         .job = number,
         .state = SANDTABLE_JOB_FUTURE,

@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "mem.h"
+#include "savetime.h"
 #include "units.h"
 
 // Wakes in a row in which nothing but waking happens, and nothing is started, before the schedule
@@ -278,14 +279,13 @@ static struct sandtable_checkpoint_context checkpoint_context(const struct sand_
 {
     const struct sand_checkpoint_spec *spec = &j->spec->checkpoint;
     const double node_rate = sand_fault_node_rate(&w->experiment->faults);
-    const double stall_s = sand_save_stall_s(w, j);
-    const double restore_s = spec->restore_s >= 0 ? spec->restore_s : sand_save_alone_s(w, j, 1);
+    const double restore_s =
+        spec->restore_s >= 0 ? spec->restore_s : sand_savetime_transfer_s(w->cluster, j->spec, 1);
     return (struct sandtable_checkpoint_context){
         .job = j->index,
         .step_s = sand_s_from_ns(j->rate.step_ns),
-        .stall_s = stall_s,
-        .write_s =
-            spec->mode == SAND_SAVE_BLOCKING ? stall_s : stall_s + sand_save_alone_s(w, j, 0),
+        .stall_s = sand_savetime_stall_s(w->cluster, j->spec, j->gpus),
+        .write_s = sand_savetime_durable_s(w->cluster, j->spec, j->gpus),
         .restart_s = sand_fault_mean_restart_s(&w->experiment->faults) + restore_s,
         .mtbf_s = node_rate > 0 ? 1.0 / (j->spec->n_nodes * node_rate) : INFINITY};
 }

@@ -5,35 +5,8 @@
 #include <math.h>
 
 #include "mem.h"
+#include "savetime.h"
 #include "units.h"
-
-static double alone_Bps(const struct sand_world *w, const struct sand_world_job *j, int reading)
-{
-    const double client = j->spec->n_nodes * w->client_node_Bps;
-    const double storage = reading ? w->read_Bps : w->write_Bps;
-    return client < storage ? client : storage;
-}
-
-double sand_save_alone_s(const struct sand_world *w, const struct sand_world_job *j, int reading)
-{
-    return j->bytes > 0 ? j->bytes / alone_Bps(w, j, reading) : 0;
-}
-
-// Copy of a GPU's share to host memory, all GPUs at once over their own host links.
-static double copy_s(const struct sand_world *w, const struct sand_world_job *j)
-{
-    const struct sand_link_type *link = w->cluster->node_type->host_link;
-    return link ? j->bytes / (double)j->gpus / link->rate_Bps : 0; // without: check_copy refuses
-}
-
-double sand_save_stall_s(const struct sand_world *w, const struct sand_world_job *j)
-{
-    if (j->spec->checkpoint.stall_s >= 0)
-        return j->spec->checkpoint.stall_s;
-    if (j->spec->checkpoint.mode == SAND_SAVE_BLOCKING)
-        return sand_save_alone_s(w, j, 0);
-    return copy_s(w, j);
-}
 
 // ---- links --------------------------------------------------------------------------------------
 
@@ -68,7 +41,7 @@ static enum sand_rc check_way(const struct sand_world *w, const struct sand_worl
                          "job \"%s\": the size of its checkpoints is not known; give it a model "
                          "and bytes_per_param, or the times stall and restore",
                          j->spec->id);
-    if (!(alone_Bps(w, j, reading) > 0))
+    if (!(sand_savetime_Bps(w->cluster, j->spec, reading) > 0))
         return sand_fail(w->diag, SAND_ERR_INPUT,
                          "job \"%s\": no way for its checkpoints %s the storage: clients reach "
                          "%g B/s, the storage %g B/s; both must be above 0",
@@ -137,7 +110,7 @@ enum sand_rc sand_save_begin(struct sand_world *w, struct sand_world_job *j)
     if (!blocking)
         SAND_TRY(check_way(w, j, 0));
     SAND_TRY(check_copy(w, j));
-    const int64_t stall_ns = sand_ns_from_s(sand_save_stall_s(w, j));
+    const int64_t stall_ns = sand_ns_from_s(sand_savetime_stall_s(w->cluster, j->spec, j->gpus));
     return sand_world_put(w, sand_world_later(w->now_ns, stall_ns),
                           blocking ? SAND_RANK_COMMIT : SAND_RANK_TIMER, SAND_EVENT_JOB, j->slot,
                           &j->token);

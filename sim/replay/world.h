@@ -393,9 +393,6 @@ void sand_life_make_useful(struct sand_world *w, struct sand_world_job *j,
 
 // ---- saving.c -----------------------------------------------------------------------------------
 
-// Bytes of a checkpoint over the job's own links and the storage's alone, seconds.
-double sand_save_alone_s(const struct sand_world *w, const struct sand_world_job *j, int reading);
-double sand_save_stall_s(const struct sand_world *w, const struct sand_world_job *j);
 enum sand_rc sand_save_begin(struct sand_world *w, struct sand_world_job *j);
 // The timed part of standing still is over.
 enum sand_rc sand_save_stalled(struct sand_world *w, struct sand_world_job *j);

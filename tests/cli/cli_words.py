@@ -241,6 +241,21 @@ def ends_of_ranges(report, scratch):
                          f"{kind} {row}: {done.returncode} {done.stderr}")
 
 
+def slow_saves(report, scratch):
+    """Saves that take longer than their interval are named before and after, with both figures."""
+    path = "jobs/job[@id='pretrain']/checkpoint/param[@name='interval']/@value"
+    for interval, slow in (("5s", True), ("19s", True), ("20s", False), ("30min", False)):
+        done = run(["validate", "small.xml", "--set", f"{path}={interval}"], scratch)
+        words = 'warning: job "pretrain": a save takes 20 s until it is durable, longer than the interval of'
+        report.check(done.returncode == OK and (f"{words} {interval[:-1]} s" in done.stderr) == slow,
+                     f"saves every {interval}: {done.stderr}")
+    run(["run", "small.xml", "-q", "-o", "slow", "--set", f"{path}=5s"], scratch)
+    shown = run(["show", "slow/results.h5"], scratch).stdout
+    report.check("pretrain: 20 s until a save is durable, 5 s between saves" in shown, shown)
+    shown = run(["show", "out/a/results.h5"], scratch).stdout
+    report.check("CHECKPOINTS" in shown and "until a save is durable" not in shown, shown)
+
+
 def inputs_stay(report, scratch):
     """No output replaces anything that made it: not what is included, nor a trace, nor --trace."""
     cluster = re.search(r"<cluster.*</cluster>", (scratch / "small.xml").read_text(), re.S)[0]
@@ -285,6 +300,7 @@ def main():
     with Scratch() as scratch:
         run_rows(report, scratch)
         ends_of_ranges(report, scratch)
+        slow_saves(report, scratch)
         inputs_stay(report, scratch)
         catalogue(report, scratch)
         record(report, scratch)
