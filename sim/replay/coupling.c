@@ -17,11 +17,11 @@
 #define uthash_nonfatal_oom(entry) ((entry)->refused = 1)
 #include <uthash.h>
 
-// A job that is alone on a link for a share u of the time and meets others for a share v loses no
-// more than about u * v of its step there; below this it is not worth a question. It is the error
-// that the phase average itself is allowed (see joint.h).
+// Less than this share of a step is not worth a question: the error that the phase average itself
+// is allowed (see joint.h). A job that is on a link for a share u of its time, and finds others
+// there for a share v, loses about u * v of its step.
 static const double least_loss = 0.005;
-// Components larger than this lose their weakest links: asking grows with their jobs.
+// Neighbours in one question; beyond, those who load its links least are left out.
 enum { MOST_JOBS = 16 };
 
 struct link_users {
@@ -31,23 +31,30 @@ struct link_users {
     size_t n, capacity;
 };
 
+// What jobs lose to each other on given links. The key: the serials of n loads, ascending, then the
+// links, ascending, each with the sixteenths of it that are taken from one job.
 struct known_answer {
-    uint32_t n; // serials, ascending
+    uint32_t n;
     int refused;
     UT_hash_handle hh;
-    int64_t neighbours_ns[SAND_JOINT_JOBS];
-    uint32_t serials[]; // the key
+    int64_t neighbours_ns[MOST_JOBS];
+    uint32_t key[];
 };
 
 struct sand_coupling {
     struct link_users *users; // per fabric link
     uint32_t n_links;
-    uint32_t *queue; // slots of jobs whose component has to be asked anew
+    uint32_t *queue; // slots of jobs that have to be asked anew
     size_t n_queue, queue_capacity;
-    uint32_t *component;
-    size_t n_component, component_capacity;
-    uint32_t *links; // that couple the component
-    size_t n_coupling, links_capacity;
+    uint32_t *links;        // on which the present job can lose
+    uint32_t *taken;        // of each, by others at worst: sixteenths
+    double *background_Bps; // the same in bytes per second
+    size_t n_links_now, links_capacity, taken_capacity, background_capacity;
+    struct neighbour {
+        uint32_t slot;
+        double load; // sum of its shares of the links
+    } * near;
+    size_t n_near, near_capacity;
     uint64_t search; // number of the present search
     uint32_t serials;
     struct known_answer *known;
@@ -78,8 +85,10 @@ void sand_coupling_close(struct sand_world *w)
         sand_free(c->users[l].list);
     sand_free(c->users);
     sand_free(c->queue);
-    sand_free(c->component);
     sand_free(c->links);
+    sand_free(c->taken);
+    sand_free(c->background_Bps);
+    sand_free(c->near);
     sand_free(c);
     w->coupling = NULL;
 }
@@ -101,23 +110,36 @@ static enum sand_rc enqueue(struct sand_coupling *c, struct sand_world_job *j)
     return SAND_OK;
 }
 
-static enum sand_rc join_links(struct sand_coupling *c, struct sand_world_job *j)
+// Everybody on its links is asked anew, and the job itself.
+static enum sand_rc enqueue_near(struct sand_world *w, struct sand_world_job *j)
 {
-    j->coupled.stepping = 1;
+    struct sand_coupling *c = w->coupling;
+    for (uint32_t i = 0; i < j->coupled.n_loads; i++) {
+        const struct link_users *users = &c->users[j->coupled.loads[i].link];
+        for (size_t u = 0; u < users->n; u++)
+            SAND_TRY(enqueue(c, w->slots[users->list[u].slot]));
+    }
+    return SAND_OK;
+}
+
+static enum sand_rc join_links(struct sand_world *w, struct sand_world_job *j)
+{
+    struct sand_coupling *c = w->coupling;
+    j->coupled.present = 1;
     for (uint32_t i = 0; i < j->coupled.n_loads; i++) {
         struct link_users *users = &c->users[j->coupled.loads[i].link];
         SAND_TRY(
             sand_grow((void **)&users->list, &users->capacity, users->n + 1, sizeof *users->list));
         users->list[users->n++] = (struct link_user){j->slot, i};
     }
-    return enqueue(c, j);
+    return enqueue_near(w, j);
 }
 
-// Who stays on its links is asked anew.
 static enum sand_rc leave_links(struct sand_world *w, struct sand_world_job *j)
 {
     struct sand_coupling *c = w->coupling;
-    j->coupled.stepping = 0;
+    SAND_TRY(enqueue_near(w, j));
+    j->coupled.present = 0;
     for (uint32_t i = 0; i < j->coupled.n_loads; i++) {
         struct link_users *users = &c->users[j->coupled.loads[i].link];
         size_t kept = 0;
@@ -125,8 +147,6 @@ static enum sand_rc leave_links(struct sand_world *w, struct sand_world_job *j)
             if (users->list[u].slot != j->slot)
                 users->list[kept++] = users->list[u];
         users->n = kept;
-        for (size_t u = 0; u < kept; u++)
-            SAND_TRY(enqueue(c, w->slots[users->list[u].slot]));
     }
     return SAND_OK;
 }
@@ -135,8 +155,8 @@ enum sand_rc sand_coupling_place(struct sand_world *w, struct sand_world_job *j,
                                  struct sand_link_load *loads, size_t n_loads)
 {
     struct sand_coupling *c = w->coupling;
-    const int was_stepping = j->coupled.stepping;
-    enum sand_rc rc = was_stepping ? leave_links(w, j) : SAND_OK;
+    const int was_present = j->coupled.present;
+    enum sand_rc rc = was_present ? leave_links(w, j) : SAND_OK;
     sand_free(j->coupled.loads);
     j->coupled.loads = loads;
     j->coupled.n_loads = n_loads;
@@ -147,60 +167,114 @@ enum sand_rc sand_coupling_place(struct sand_world *w, struct sand_world_job *j,
     }
     if (!c->users)
         rc = SAND_ERR_NOMEM;
-    return rc == SAND_OK && was_stepping ? join_links(c, j) : rc;
+    return rc == SAND_OK && was_present ? join_links(w, j) : rc;
+}
+
+// A job that stands still for a save stays present: it is back in a moment.
+static enum sand_rc note(struct sand_world *w, struct sand_world_job *j)
+{
+    const int steps = j->phase == SAND_PHASE_STEPPING;
+    const int present = steps || j->phase == SAND_PHASE_SAVING;
+    const int changed = steps != j->coupled.steps;
+    j->coupled.steps = steps;
+    if (present != j->coupled.present)
+        return present ? join_links(w, j) : leave_links(w, j);
+    return present && changed ? enqueue_near(w, j) : SAND_OK;
 }
 
 void sand_coupling_note(struct sand_world *w, struct sand_world_job *j)
 {
-    const int steps = j->phase == SAND_PHASE_STEPPING;
-    if (steps == j->coupled.stepping || j->coupled.n_loads == 0)
+    if (j->coupled.n_loads == 0)
         return;
-    const enum sand_rc rc = steps ? join_links(w->coupling, j) : leave_links(w, j);
+    const enum sand_rc rc = note(w, j);
     if (rc != SAND_OK)
         w->coupling->rc = rc;
 }
 
-// ---- components ---------------------------------------------------------------------------------
+// ---- who is near --------------------------------------------------------------------------------
 
-// How much of a step the link can cost the one it can cost most; 0 if it cannot bind.
-static double link_loss(const struct sand_world *w, const struct link_users *users)
+static const struct sand_link_load *load_of(const struct sand_world *w,
+                                            const struct link_user *user)
 {
-    double peak_Bps = 0, sum = 0, worst = 0, capacity_Bps = 0;
+    return &w->slots[user->slot]->coupled.loads[user->load];
+}
+
+enum { TAKEN_PARTS = 16 };
+
+// Whether the link can bind and cost the user of `own` anything worth asking for. *taken: what the
+// others leave it without when all are at their peaks, in sixteenths, rounded up but never all.
+static int can_lose(const struct sand_world *w, const struct sand_link_load *own, uint32_t *taken)
+{
+    const struct link_users *users = &w->coupling->users[own->link];
+    double peak_Bps = 0, mean_Bps = 0;
     for (size_t u = 0; u < users->n; u++) {
-        const struct sand_link_load *load =
-            &w->slots[users->list[u].slot]->coupled.loads[users->list[u].load];
-        capacity_Bps = load->capacity_Bps;
-        peak_Bps += load->peak_Bps;
-        sum += load->mean_Bps / load->capacity_Bps;
+        peak_Bps += load_of(w, &users->list[u])->peak_Bps;
+        mean_Bps += load_of(w, &users->list[u])->mean_Bps;
     }
-    if (users->n < 2 || peak_Bps <= capacity_Bps * (1 + 1e-9))
+    if (users->n < 2 || peak_Bps <= own->capacity_Bps * (1 + 1e-9))
         return 0;
-    for (size_t u = 0; u < users->n; u++) {
-        const struct sand_link_load *load =
-            &w->slots[users->list[u].slot]->coupled.loads[users->list[u].load];
-        const double own = load->mean_Bps / load->capacity_Bps;
-        worst = fmax(worst, own * (sum - own));
-    }
-    return worst;
+    *taken = (uint32_t)ceil(TAKEN_PARTS * (1 - own->peak_Bps / peak_Bps));
+    *taken = *taken < TAKEN_PARTS ? *taken : TAKEN_PARTS - 1;
+    return own->mean_Bps * (mean_Bps - own->mean_Bps) >=
+           least_loss * own->capacity_Bps * own->capacity_Bps;
 }
 
-static enum sand_rc add_to_component(struct sand_coupling *c, struct sand_world_job *j)
+static enum sand_rc add_neighbour(struct sand_coupling *c, struct sand_world_job *j, double load)
 {
-    if (j->coupled.seen == c->search)
+    if (j->coupled.seen == c->search) {
+        for (size_t i = 0; i < c->n_near; i++)
+            if (c->near[i].slot == j->slot)
+                c->near[i].load += load;
         return SAND_OK;
+    }
     j->coupled.seen = c->search;
-    SAND_TRY(sand_grow((void **)&c->component, &c->component_capacity, c->n_component + 1,
-                       sizeof *c->component));
-    c->component[c->n_component++] = j->slot;
+    SAND_TRY(sand_grow((void **)&c->near, &c->near_capacity, c->n_near + 1, sizeof *c->near));
+    c->near[c->n_near++] = (struct neighbour){j->slot, load};
     return SAND_OK;
 }
 
-static enum sand_rc add_link(struct sand_coupling *c, uint32_t link)
+static enum sand_rc add_link(struct sand_coupling *c, const struct sand_link_load *own,
+                             uint32_t taken)
 {
-    SAND_TRY(
-        sand_grow((void **)&c->links, &c->links_capacity, c->n_coupling + 1, sizeof *c->links));
-    c->links[c->n_coupling++] = link;
+    const size_t n = c->n_links_now + 1;
+    SAND_TRY(sand_grow((void **)&c->links, &c->links_capacity, n, sizeof *c->links));
+    SAND_TRY(sand_grow((void **)&c->taken, &c->taken_capacity, n, sizeof *c->taken));
+    SAND_TRY(sand_grow((void **)&c->background_Bps, &c->background_capacity, n,
+                       sizeof *c->background_Bps));
+    c->links[c->n_links_now] = own->link;
+    c->taken[c->n_links_now] = taken;
+    c->background_Bps[c->n_links_now++] = own->capacity_Bps * taken / TAKEN_PARTS;
     return SAND_OK;
+}
+
+// The links on which the job can lose, and everybody on them but itself.
+static enum sand_rc find_near(struct sand_world *w, struct sand_world_job *j)
+{
+    struct sand_coupling *c = w->coupling;
+    c->search++;
+    c->n_near = c->n_links_now = 0;
+    j->coupled.seen = c->search;
+    for (size_t i = 0; i < j->coupled.n_loads; i++) {
+        const struct sand_link_load *own = &j->coupled.loads[i];
+        const struct link_users *users = &c->users[own->link];
+        uint32_t taken = 0;
+        if (users->n < 2 || !can_lose(w, own, &taken))
+            continue;
+        SAND_TRY(add_link(c, own, taken));
+        for (size_t u = 0; u < users->n; u++)
+            if (users->list[u].slot != j->slot)
+                SAND_TRY(add_neighbour(c, w->slots[users->list[u].slot],
+                                       load_of(w, &users->list[u])->mean_Bps / own->capacity_Bps));
+    }
+    return SAND_OK;
+}
+
+static int compare_neighbours(const void *a, const void *b)
+{
+    const struct neighbour *x = a, *y = b;
+    if (x->load != y->load)
+        return x->load > y->load ? -1 : 1;
+    return (x->slot > y->slot) - (x->slot < y->slot);
 }
 
 static int compare_u32(const void *a, const void *b)
@@ -209,97 +283,89 @@ static int compare_u32(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static void sort_unique(uint32_t *list, size_t *n)
-{
-    if (*n == 0)
-        return;
-    qsort(list, *n, sizeof *list, compare_u32);
-    size_t kept = 1;
-    for (size_t i = 1; i < *n; i++)
-        if (list[i] != list[kept - 1])
-            list[kept++] = list[i];
-    *n = kept;
-}
-
-// All jobs reached from `first` over links that can cost at least `loss`, and those links.
-static enum sand_rc find_component(struct sand_world *w, uint32_t first, double loss)
+// The job and its neighbours in the order of their serials, so that the memo knows the same jobs
+// again. Returns how many.
+static uint32_t choose_jobs(struct sand_world *w, const struct sand_world_job *j,
+                            uint32_t serials[MOST_JOBS], uint32_t slots[MOST_JOBS])
 {
     struct sand_coupling *c = w->coupling;
-    c->search++;
-    c->n_component = c->n_coupling = 0;
-    SAND_TRY(add_to_component(c, w->slots[first]));
-    for (size_t next = 0; next < c->n_component; next++) {
-        const struct sand_coupled *coupled = &w->slots[c->component[next]]->coupled;
-        for (size_t i = 0; i < coupled->n_loads; i++) {
-            const struct link_users *users = &c->users[coupled->loads[i].link];
-            if (users->n < 2 || link_loss(w, users) < loss)
-                continue;
-            SAND_TRY(add_link(c, coupled->loads[i].link));
-            for (size_t u = 0; u < users->n; u++)
-                SAND_TRY(add_to_component(c, w->slots[users->list[u].slot]));
-        }
+    if (c->n_near > MOST_JOBS - 1) {
+        qsort(c->near, c->n_near, sizeof *c->near, compare_neighbours);
+        c->n_near = MOST_JOBS - 1;
+        c->counts.cut++;
     }
-    sort_unique(c->links, &c->n_coupling);
-    qsort(c->component, c->n_component, sizeof *c->component, compare_u32);
-    return SAND_OK;
+    uint32_t n = 0;
+    serials[n++] = j->coupled.serial;
+    for (size_t i = 0; i < c->n_near; i++)
+        serials[n++] = w->slots[c->near[i].slot]->coupled.serial;
+    qsort(serials, n, sizeof *serials, compare_u32);
+    for (uint32_t i = 0; i < n; i++) {
+        slots[i] = j->slot;
+        for (size_t k = 0; k < c->n_near; k++)
+            if (w->slots[c->near[k].slot]->coupled.serial == serials[i])
+                slots[i] = c->near[k].slot;
+    }
+    return n;
 }
 
 // ---- asking -------------------------------------------------------------------------------------
 
-// Questions name the jobs in the order of their serials, so that the memo does too.
-static uint32_t component_serials(const struct sand_world *w, uint32_t *serials, uint32_t *jobs)
-{
-    const struct sand_coupling *c = w->coupling;
-    const uint32_t n = (uint32_t)c->n_component;
-    for (uint32_t i = 0; i < n; i++)
-        serials[i] = w->slots[c->component[i]]->coupled.serial;
-    qsort(serials, n, sizeof *serials, compare_u32);
-    for (uint32_t i = 0; i < n; i++)
-        for (uint32_t k = 0; k < n; k++)
-            if (w->slots[c->component[k]]->coupled.serial == serials[i])
-                jobs[i] = c->component[k];
-    return n;
-}
-
-static enum sand_rc ask(struct sand_world *w, const uint32_t *jobs, struct known_answer *answer)
+static enum sand_rc ask(struct sand_world *w, const uint32_t *slots, struct known_answer *answer,
+                        const double *background_Bps)
 {
     struct sand_coupling *c = w->coupling;
     struct sand_step_question steps[MOST_JOBS];
     struct sand_joint_solution solution;
     for (uint32_t i = 0; i < answer->n; i++)
-        steps[i] = sand_steptime_question(w, w->slots[jobs[i]]);
-    const struct sand_joint_question question = {
-        .steps = steps, .n = answer->n, .links = c->links, .n_links = c->n_coupling};
+        steps[i] = sand_steptime_question(w, w->slots[slots[i]]);
+    const struct sand_joint_question question = {.steps = steps,
+                                                 .n = answer->n,
+                                                 .links = c->links,
+                                                 .n_links = c->n_links_now,
+                                                 .background_Bps = background_Bps};
     SAND_TRY(sand_oracle_joint(w->oracle, &question, &solution, w->diag));
     for (uint32_t i = 0; i < answer->n; i++) {
-        const double more_s = solution.parts[i].step_s - w->slots[jobs[i]]->profile->step_s;
+        const double more_s = solution.parts[i].step_s - w->slots[slots[i]]->profile->step_s;
         answer->neighbours_ns[i] = sand_ns_from_s(fmax(0, more_s));
     }
     return SAND_OK;
 }
 
-// What the jobs of the component lose to each other, known or asked.
-static enum sand_rc look_up(struct sand_world *w, const uint32_t *serials, uint32_t n,
-                            const uint32_t *jobs, const struct known_answer **found)
+static enum sand_rc new_answer(const struct sand_coupling *c, const uint32_t *serials, uint32_t n,
+                               struct known_answer **answer, unsigned *size)
+{
+    *size = (unsigned)((n + 2 * c->n_links_now) * sizeof *serials);
+    *answer = sand_calloc(1, sizeof **answer + *size);
+    if (!*answer)
+        return SAND_ERR_NOMEM;
+    (*answer)->n = n;
+    memcpy((*answer)->key, serials, n * sizeof *serials);
+    for (size_t l = 0; l < c->n_links_now; l++) {
+        (*answer)->key[n + 2 * l] = c->links[l];
+        (*answer)->key[n + 2 * l + 1] = n == 1 ? c->taken[l] : 0;
+    }
+    return SAND_OK;
+}
+
+// What the jobs lose to each other on the present links, known or asked. One job: what it loses
+// while the others take from it what they can at worst, all the time.
+static enum sand_rc look_up(struct sand_world *w, const uint32_t *serials, const uint32_t *slots,
+                            uint32_t n, const struct known_answer **found)
 {
     struct sand_coupling *c = w->coupling;
-    struct known_answer *answer = NULL;
-    const unsigned size = n * (unsigned)sizeof *serials;
-    c->counts.questions++;
-    HASH_FIND(hh, c->known, serials, size, answer);
-    if (answer) {
-        c->counts.known++;
-        *found = answer;
+    struct known_answer *answer = NULL, *known = NULL;
+    unsigned size = 0;
+    SAND_TRY(new_answer(c, serials, n, &answer, &size));
+    HASH_FIND(hh, c->known, answer->key, size, known);
+    if (known) {
+        sand_free(answer);
+        c->counts.known += n > 1;
+        *found = known;
         return SAND_OK;
     }
-    answer = sand_calloc(1, sizeof *answer + size);
-    if (!answer)
-        return SAND_ERR_NOMEM;
-    answer->n = n;
-    memcpy(answer->serials, serials, size);
-    enum sand_rc rc = ask(w, jobs, answer);
+    enum sand_rc rc = ask(w, slots, answer, n == 1 ? c->background_Bps : NULL);
     if (rc == SAND_OK) {
-        HASH_ADD(hh, c->known, serials, size, answer);
+        HASH_ADD(hh, c->known, key, size, answer);
         rc = answer->refused ? SAND_ERR_NOMEM : SAND_OK;
     }
     if (rc != SAND_OK)
@@ -311,7 +377,6 @@ static enum sand_rc look_up(struct sand_world *w, const uint32_t *serials, uint3
 static enum sand_rc set_neighbours(struct sand_world *w, struct sand_world_job *j, int64_t more_ns)
 {
     struct sand_rate rate = j->rate;
-    j->coupled.queued = 0;
     if (rate.by_ns[SAND_SLOW_NEIGHBOURS] == more_ns)
         return SAND_OK;
     rate.step_ns += more_ns - rate.by_ns[SAND_SLOW_NEIGHBOURS];
@@ -319,27 +384,38 @@ static enum sand_rc set_neighbours(struct sand_world *w, struct sand_world_job *
     return sand_life_rate(w, j, &rate);
 }
 
-static enum sand_rc settle_component(struct sand_world *w, uint32_t first)
+// Of the load that neighbours put on the job's links, what those put who step at this moment.
+static double stepping_share(const struct sand_world *w)
+{
+    const struct sand_coupling *c = w->coupling;
+    double all = 0, stepping = 0;
+    for (size_t i = 0; i < c->n_near; i++) {
+        all += c->near[i].load;
+        stepping += w->slots[c->near[i].slot]->coupled.steps ? c->near[i].load : 0;
+    }
+    return stepping / all;
+}
+
+// What the job loses now: what it loses to all who are present, less the share of those who save.
+static enum sand_rc find_loss(struct sand_world *w, struct sand_world_job *j, int64_t *more_ns)
 {
     struct sand_coupling *c = w->coupling;
-    uint32_t serials[MOST_JOBS], jobs[MOST_JOBS];
+    uint32_t serials[MOST_JOBS], slots[MOST_JOBS];
     const struct known_answer *answer = NULL;
-    double loss = least_loss;
-    c->counts.changes++;
-    SAND_TRY(find_component(w, first, loss));
-    while (c->n_component > MOST_JOBS) {
-        c->counts.cut += loss == least_loss;
-        loss *= 1.5;
-        SAND_TRY(find_component(w, first, loss));
-    }
-    if (c->n_component > c->counts.largest)
-        c->counts.largest = (uint32_t)c->n_component;
-    if (c->n_component == 1)
-        return set_neighbours(w, w->slots[first], 0);
-    const uint32_t n = component_serials(w, serials, jobs);
-    SAND_TRY(look_up(w, serials, n, jobs, &answer));
+    *more_ns = 0;
+    SAND_TRY(find_near(w, j));
+    if (c->n_near == 0)
+        return SAND_OK;
+    SAND_TRY(look_up(w, &j->coupled.serial, &j->slot, 1, &answer));
+    if ((double)answer->neighbours_ns[0] < least_loss * (double)j->rate.healthy_ns)
+        return SAND_OK; // not even at worst
+    const uint32_t n = choose_jobs(w, j, serials, slots);
+    c->counts.largest = n > c->counts.largest ? n : c->counts.largest;
+    c->counts.questions++;
+    SAND_TRY(look_up(w, serials, slots, n, &answer));
     for (uint32_t i = 0; i < n; i++)
-        SAND_TRY(set_neighbours(w, w->slots[jobs[i]], answer->neighbours_ns[i]));
+        if (slots[i] == j->slot)
+            *more_ns = (int64_t)llround((double)answer->neighbours_ns[i] * stepping_share(w));
     return SAND_OK;
 }
 
@@ -354,9 +430,13 @@ enum sand_rc sand_coupling_settle(struct sand_world *w)
         struct sand_world_job *j = w->slots[c->queue[i]];
         if (!j->coupled.queued)
             continue;
-        if (j->coupled.stepping)
-            SAND_TRY(settle_component(w, j->slot));
         j->coupled.queued = 0;
+        if (!j->coupled.steps)
+            continue;
+        int64_t more_ns = 0;
+        c->counts.changes++;
+        SAND_TRY(find_loss(w, j, &more_ns));
+        SAND_TRY(set_neighbours(w, j, more_ns));
     }
     c->n_queue = 0;
     return SAND_OK;

@@ -1,7 +1,9 @@
 // Who slows whom: jobs that step at the same time and load common links (private).
-// A link couples its users if their peaks together exceed its capacity and it can cost one of them
-// more than `least_loss` of its step. Jobs joined by such links are a component; their steps are
-// asked of the oracle together, as the mean over how they happen to start against each other.
+// A job can lose on a link if the peaks of its users together exceed the capacity and the others
+// are there often enough to cost it 0.5 % of its step. If the job would lose that much with the
+// others always at their worst (asked once, alone, with that share of the links gone), its step is
+// asked together with everybody on those links, as the mean over how they happen to start against
+// each other. What slows the neighbours in turn, elsewhere, is of second order and left out.
 // SPDX-License-Identifier: GPL-2.0-or-later
 #ifndef SAND_SIM_REPLAY_COUPLING_H
 #define SAND_SIM_REPLAY_COUPLING_H
@@ -21,17 +23,18 @@ struct sand_coupled {
     struct sand_link_load *loads; // owned; of its present nodes
     size_t n_loads;
     uint32_t serial; // of the loads, unique over all jobs and placements
-    int stepping;    // stands among the users of its links
-    int queued;      // its component has to be asked anew
+    int present;     // stands among the users of its links: steps, or saves in between
+    int steps;       // at this moment
+    int queued;      // has to be asked anew
     uint64_t seen;   // by the last search
 };
 
 struct sand_coupling_counts {
-    uint64_t changes;   // components looked at after a change
+    uint64_t changes;   // jobs looked at after a change
     uint64_t questions; // of two jobs and more
     uint64_t known;     // of them, answered from what this replication has seen
-    uint32_t largest;   // jobs in a component
-    uint64_t cut;       // components that were too large and lost their weakest links
+    uint32_t largest;   // jobs in a question
+    uint64_t cut;       // questions that had too many and left out the weakest
 };
 
 // Does nothing else until a job has loads. w->coupling stays NULL where only one job can run.
@@ -46,7 +49,7 @@ enum sand_rc sand_coupling_place(struct sand_world *w, struct sand_world_job *j,
 // by the next sand_coupling_settle.
 void sand_coupling_note(struct sand_world *w, struct sand_world_job *j);
 
-// At the end of an instant: asks for every component that changed, and sets the rates of its jobs.
+// At the end of an instant: asks for every job whose neighbours changed, and sets its rate.
 enum sand_rc sand_coupling_settle(struct sand_world *w);
 
 struct sand_coupling_counts sand_coupling_counts(const struct sand_world *w);

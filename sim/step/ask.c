@@ -94,15 +94,42 @@ static enum sand_rc ask_once(const struct sand_step_question *question, sand_ste
     return rc;
 }
 
+static enum sand_rc settle(const struct sand_step_question *question, sand_step_solver *solver,
+                           void *self, struct binding_links *binding,
+                           struct sand_step_problem **problem, struct sand_step_solution *solution,
+                           struct sand_diag *diag)
+{
+    size_t n_over = 1;
+    enum sand_rc rc = SAND_OK;
+    while (rc == SAND_OK && n_over > 0)
+        rc = ask_once(question, solver, self, binding, problem, solution, &n_over, diag);
+    return rc;
+}
+
 enum sand_rc step_settle(const struct sand_step_question *question, sand_step_solver *solver,
                          void *self, struct sand_step_problem **problem,
                          struct sand_step_solution *solution, struct sand_diag *diag)
 {
     struct binding_links binding = {0};
-    size_t n_over = 1;
-    enum sand_rc rc = SAND_OK;
-    while (rc == SAND_OK && n_over > 0)
-        rc = ask_once(question, solver, self, &binding, problem, solution, &n_over, diag);
+    const enum sand_rc rc = settle(question, solver, self, &binding, problem, solution, diag);
+    sand_free(binding.links);
+    return rc;
+}
+
+enum sand_rc step_settle_coupled(const struct sand_step_question *question, const uint32_t *links,
+                                 size_t n_links, sand_step_solver *solver, void *self,
+                                 struct sand_step_problem **problem, struct sand_diag *diag)
+{
+    struct binding_links binding = {0};
+    struct sand_step_solution solution;
+    struct sand_step_question coupled = *question;
+    coupled.coupled = links;
+    coupled.n_coupled = n_links;
+    enum sand_rc rc = settle(question, solver, self, &binding, problem, &solution, diag);
+    sand_step_problem_free(*problem);
+    *problem = NULL;
+    if (rc == SAND_OK)
+        rc = sand_step_prepare(&coupled, binding.links, binding.n, problem, diag);
     sand_free(binding.links);
     return rc;
 }

@@ -31,12 +31,9 @@ static enum sand_rc settle_all(const struct sand_joint_question *q, sand_step_so
                                void *self, struct placed *placed, struct sand_diag *diag)
 {
     for (size_t i = 0; i < q->n; i++) {
-        struct sand_step_question step = q->steps[i];
-        struct sand_step_solution solution;
-        step.coupled = q->links;
-        step.n_coupled = q->n_links;
         placed[i].asked = (uint32_t)i;
-        SAND_TRY(step_settle(&step, solver, self, &placed[i].problem, &solution, diag));
+        SAND_TRY(step_settle_coupled(&q->steps[i], q->links, q->n_links, solver, self,
+                                     &placed[i].problem, diag));
         sand_step_digest(placed[i].problem, placed[i].digest);
     }
     return SAND_OK;

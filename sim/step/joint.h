@@ -49,8 +49,9 @@ enum sand_rc sand_joint_pack(const struct sand_joint_problem *problem, void **by
 enum sand_rc sand_joint_unpack(const void *bytes, size_t size, struct sand_joint_problem **problem);
 
 // Runs it on SimGrid, at most once per process: 8 start offsets of each job against the others
-// (spread with low discrepancy), 8 steps or more of every job from each; then twice as many offsets
-// until no mean moves by more than 0.5 %, or there are 64. All jobs run until all have their steps.
+// (spread with low discrepancy), from each 8 steps of the job with the shortest period and as long
+// of the others, but 2 of each; then twice as many offsets until no mean moves by more than 0.5 %,
+// or there are 64. All jobs run until all have their steps.
 enum sand_rc sand_joint_solve(const struct sand_joint_problem *problem,
                               struct sand_joint_solution *solution, struct sand_diag *diag);
 

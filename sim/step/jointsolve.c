@@ -10,12 +10,12 @@
 #include "run.h"
 #include "skeleton.h"
 
-enum { FIRST_OFFSETS = 8, MOST_OFFSETS = 64, STEPS = 8 };
+enum { FIRST_OFFSETS = 8, MOST_OFFSETS = 64, STEPS = 8, LEAST_STEPS = 2 };
 static const double enough_error = 0.005;
 
 struct measured {
     int64_t from, last; // of the steps counted
-    uint32_t n;
+    uint32_t n, wanted;
     int open;
 };
 
@@ -32,7 +32,6 @@ struct joint {
     double *means; // [offset * n + part]
     struct measured *measured;
     int64_t all_begun;
-    uint32_t wanted_steps;
 };
 
 // ---- engine and runs
@@ -171,7 +170,7 @@ static struct step_run *run_of(struct joint *j, uint32_t i)
 static int have_all_steps(const struct joint *j)
 {
     for (uint32_t i = 0; i < j->problem->n; i++)
-        if (j->measured[i].n < j->wanted_steps)
+        if (j->measured[i].n < j->measured[i].wanted)
             return 0;
     return 1;
 }
@@ -220,6 +219,16 @@ static double start_share(uint32_t n, uint32_t i, uint32_t k)
     return at - floor(at);
 }
 
+// Of the job with the shortest period `STEPS`; one with a longer period meets as much in fewer.
+static uint32_t wanted_steps(const struct joint *j, uint32_t i)
+{
+    double shortest_s = j->period_s[i];
+    for (uint32_t k = 0; k < j->problem->n; k++)
+        shortest_s = fmin(shortest_s, j->period_s[k]);
+    const double steps = ceil(STEPS * shortest_s / j->period_s[i]);
+    return steps > LEAST_STEPS ? (uint32_t)steps : LEAST_STEPS;
+}
+
 // All jobs from the k-th offsets until all have their steps. The means of their steps are kept.
 static enum sand_rc play_offset(struct joint *j, uint32_t k)
 {
@@ -230,9 +239,10 @@ static enum sand_rc play_offset(struct joint *j, uint32_t k)
     memset(j->measured, 0, n * sizeof *j->measured);
     for (uint32_t i = 0; i < n; i++) {
         struct step_run *run = run_of(j, i);
-        const double wait_s = n > 1 ? start_share(n, i, k) * j->period_s[i] : 0;
+        const double wait_s = start_share(n, i, k) * j->period_s[i];
         const int64_t begins = j->engine.now + run_ticks(wait_s);
         step_run_reset(run);
+        j->measured[i].wanted = wanted_steps(j, i);
         SAND_TRY(run_timer(run, wait_s, TIMER_STEP_BEGIN, 0));
         j->all_begun = begins > j->all_begun ? begins : j->all_begun;
     }
@@ -268,13 +278,12 @@ static double moved(const struct joint *j, uint32_t n_offsets)
 
 static enum sand_rc play_offsets(struct joint *j, struct sand_joint_solution *solution)
 {
-    uint32_t next = 0, n = j->problem->n > 1 ? FIRST_OFFSETS : 1;
-    j->wanted_steps = STEPS;
+    uint32_t next = 0, n = FIRST_OFFSETS;
     for (;;) {
         for (; next < n; next++)
             SAND_TRY(play_offset(j, next));
         solution->n_offsets = n;
-        solution->error = n > 1 ? moved(j, n) : 0;
+        solution->error = moved(j, n);
         if (solution->error <= enough_error || n == MOST_OFFSETS)
             return SAND_OK;
         n *= 2;
@@ -305,21 +314,37 @@ struct pumped {
     struct sand_joint_solution *solution;
 };
 
-static enum sand_rc pump(struct sand_bridge *bridge, void *argument)
+// Nobody else: one step of the pipeline on what the links have left.
+static enum sand_rc solve_one(struct joint *j, struct sand_joint_solution *solution)
 {
-    const struct pumped *pumped = argument;
-    struct joint *j = pumped->joint;
-    j->engine.bridge = bridge;
+    double step_s = 0;
+    SAND_TRY(play_once(j, &j->full[0], &step_s));
+    solution->n_offsets = 1;
+    solution->parts[0] = (struct sand_joint_part){step_s, step_s, step_s};
+    return SAND_OK;
+}
+
+static enum sand_rc solve_all(struct joint *j, struct sand_joint_solution *solution)
+{
     for (uint32_t i = 0; i < j->problem->n; i++) {
         SAND_TRY(record(j, i));
         if (!j->problem->pipelines)
             SAND_TRY(play_bones_alone(j, i));
     }
-    SAND_TRY(play_offsets(j, pumped->solution));
+    SAND_TRY(play_offsets(j, solution));
+    for (uint32_t i = 0; i < j->problem->n; i++)
+        fill_part(j, i, solution->n_offsets, &solution->parts[i]);
+    return SAND_OK;
+}
+
+static enum sand_rc pump(struct sand_bridge *bridge, void *argument)
+{
+    const struct pumped *pumped = argument;
+    struct joint *j = pumped->joint;
+    j->engine.bridge = bridge;
+    SAND_TRY(j->problem->n == 1 ? solve_one(j, pumped->solution) : solve_all(j, pumped->solution));
     pumped->solution->n = j->problem->n;
     pumped->solution->n_events = j->engine.n_events;
-    for (uint32_t i = 0; i < j->problem->n; i++)
-        fill_part(j, i, pumped->solution->n_offsets, &pumped->solution->parts[i]);
     return SAND_OK;
 }
 
