@@ -39,16 +39,18 @@ static int begins(const char *text, const char *prefix)
 
 _Static_assert(SAND_STEP_COLUMNS <= 32, "a column is a bit");
 
+static int has_experts(const struct sand_step_case *c);
+
 static int is_measurement(enum sand_step_column column)
 {
     return column == SAND_STEP_TIME || column == SAND_STEP_TOKENS;
 }
 
-// The experts are only asked whether there are any.
+// "0" experts are none.
 static int is_whole(enum sand_step_column column)
 {
-    return (column >= SAND_STEP_LAYERS && column <= SAND_STEP_SEQUENCE) ||
-           (column >= SAND_STEP_GPUS && column <= SAND_STEP_CP) ||
+    return (column >= SAND_STEP_LAYERS && column <= SAND_STEP_TOP_K) ||
+           (column >= SAND_STEP_GPUS && column <= SAND_STEP_EP) ||
            column == SAND_STEP_MICRO_BATCH || column == SAND_STEP_GLOBAL_BATCH;
 }
 
@@ -86,7 +88,8 @@ static void check_cells(struct sand_step_case *c)
         const enum sand_step_column column = (enum sand_step_column)i;
         if (cell(c, column)[0] == '\0')
             continue;
-        if ((is_whole(column) && whole(c, column) == 0) ||
+        if ((is_whole(column) && whole(c, column) == 0 &&
+             !(column == SAND_STEP_EXPERTS && !has_experts(c))) ||
             (is_measurement(column) && !(positive(c, column) > 0)))
             c->bad_cells |= (uint32_t)1 << i;
     }
@@ -119,26 +122,73 @@ static uint32_t or_else(uint32_t value, uint32_t otherwise)
 
 // ---- model --------------------------------------------------------------------------------------
 
+static int has_experts(const struct sand_step_case *c)
+{
+    const char *text = cell(c, SAND_STEP_EXPERTS);
+    return text[0] != '\0' && strcmp(text, "0") != 0;
+}
+
+static const struct sand_transformer *known_model(const struct sand_step_rules *rules,
+                                                  const struct sand_step_case *c)
+{
+    for (size_t i = 0; i < rules->n_knowns; i++)
+        if (begins(cell(c, SAND_STEP_MODEL), rules->knowns[i].name))
+            return rules->knowns[i].model;
+    return NULL;
+}
+
+// Takes the known model's figure where the row has none, which makes the row ill specified.
+static void take(struct sand_step_case *c, enum sand_step_column column, uint32_t *figure)
+{
+    const uint32_t value = whole(c, column);
+    if (value == 0)
+        judge(c, SAND_STEP_ILL, "%s is not given", sand_step_column_name(column));
+    else
+        *figure = value;
+}
+
 // The columns do not say whether the FFN is gated: without a gate it is four times the width in all
 // published models, with one it is not.
-static void read_model(struct sand_step_case *c)
+static void read_widths(struct sand_step_case *c)
 {
     struct sand_transformer *m = &c->model;
-    m->id = cell(c, SAND_STEP_MODEL);
     m->n_layers = needed(c, SAND_STEP_LAYERS);
     m->hidden = needed(c, SAND_STEP_HIDDEN);
     m->n_heads = assumed(c, SAND_STEP_HEADS, m->hidden / 128);
     m->n_kv_heads = or_else(whole(c, SAND_STEP_KV_HEADS), m->n_heads);
     m->ffn_hidden = or_else(whole(c, SAND_STEP_FFN), 4 * m->hidden);
     m->vocab = assumed(c, SAND_STEP_VOCAB, 51200);
-    m->gated_ffn = m->ffn_hidden != 4 * m->hidden;
+    m->gated_ffn = m->ffn_hidden != 4 * m->hidden || has_experts(c);
     m->tied_embeddings = !m->gated_ffn;
     m->head_dim = m->n_heads > 0 ? m->hidden / m->n_heads : 0;
     if (m->head_dim == 0)
         judge(c, SAND_STEP_SKIPPED, "heads %s do not fit hidden %s", cell(c, SAND_STEP_HEADS),
               cell(c, SAND_STEP_HIDDEN));
-    if (cell(c, SAND_STEP_EXPERTS)[0] != '\0')
-        judge(c, SAND_STEP_SKIPPED, "a mixture of experts, which is not modelled");
+    if (has_experts(c))
+        m->experts.ffn_hidden = m->ffn_hidden;
+}
+
+static void read_model(const struct sand_step_rules *rules, struct sand_step_case *c)
+{
+    struct sand_transformer *m = &c->model;
+    const struct sand_transformer *known = known_model(rules, c);
+    if (known != NULL) {
+        *m = *known;
+        take(c, SAND_STEP_LAYERS, &m->n_layers);
+        take(c, SAND_STEP_HIDDEN, &m->hidden);
+        take(c, SAND_STEP_HEADS, &m->n_heads);
+        take(c, SAND_STEP_VOCAB, &m->vocab);
+        m->n_kv_heads = or_else(whole(c, SAND_STEP_KV_HEADS), m->n_kv_heads);
+        take(c, SAND_STEP_FFN, has_experts(c) ? &m->experts.ffn_hidden : &m->ffn_hidden);
+    } else {
+        read_widths(c);
+    }
+    m->id = cell(c, SAND_STEP_MODEL);
+    if (!has_experts(c))
+        return;
+    const uint32_t usual = or_else(m->experts.per_token, 2);
+    m->experts.n = whole(c, SAND_STEP_EXPERTS);
+    m->experts.per_token = assumed(c, SAND_STEP_TOP_K, usual);
 }
 
 // ---- split --------------------------------------------------------------------------------------
@@ -163,7 +213,9 @@ static int find_word(const char *text, const struct word *words, size_t n, int o
 static uint32_t buckets_of(const struct sand_step_case *c)
 {
     const struct sand_split *s = &c->job.split;
-    const double params = sand_model_params(&c->model) / ((double)s->tp * s->pp);
+    const double params = c->model.experts.n > 0
+                              ? sand_split_gpu_params(&c->model, s, 0)
+                              : sand_model_params(&c->model) / ((double)s->tp * s->pp);
     const double replicas = c->stack->bucket_per_replica * s->dp * s->cp;
     const double bucket = c->stack->bucket_params > replicas ? c->stack->bucket_params : replicas;
     return bucket > 0 && params > bucket ? (uint32_t)(params / bucket) : 1;
@@ -240,6 +292,22 @@ static void read_sizes(struct sand_step_case *c)
     s->dp = (uint32_t)(gpus / group);
 }
 
+// Experts are cut as the rest where that fits (Megatron-Core's default), else whole.
+static void read_experts(struct sand_step_case *c)
+{
+    struct sand_split *s = &c->job.split;
+    s->ep = 1;
+    s->imbalance = 1;
+    s->dispatch = c->stack->dispatch;
+    if (!has_experts(c))
+        return;
+    s->ep = assumed(c, SAND_STEP_EP, 8);
+    s->sequence_parallel = s->tp > 1;
+    const uint64_t gpus = (uint64_t)s->tp * s->cp * s->dp;
+    if (gpus % ((uint64_t)s->ep * s->tp) != 0 || c->model.experts.ffn_hidden % s->tp != 0)
+        s->expert_tp = 1;
+}
+
 static void read_split(struct sand_step_case *c)
 {
     struct sand_split *s = &c->job.split;
@@ -253,6 +321,7 @@ static void read_split(struct sand_step_case *c)
         const char *text = cell(c, SAND_STEP_SEQUENCE_PARALLEL);
         s->sequence_parallel = text[0] == '\0' ? c->stack->sequence_parallel : text[0] == 'y';
     }
+    read_experts(c);
     read_sharding(c);
     read_recompute(c);
     read_precision(c);
@@ -360,7 +429,7 @@ void sand_step_case_read(const struct sand_step_rules *rules, const struct sand_
     check_cells(out);
     find_rules(rules, out);
     read_measured(out);
-    read_model(out);
+    read_model(rules, out);
     if (out->class == SAND_STEP_SKIPPED)
         return;
     out->job.software = out->stack->software;

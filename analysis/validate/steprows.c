@@ -11,13 +11,16 @@
 enum { MOST_FIELDS = 256, MOST_BYTES = 64 << 20 };
 
 static const char *const names[SAND_STEP_COLUMNS] = {
-    "id",           "source",       "confirmed",   "model",
-    "layers",       "hidden",       "heads",       "kv_heads",
-    "ffn_hidden",   "vocab",        "seq_len",     "moe_experts",
-    "gpu",          "gpus",         "nodes",       "TP",
-    "PP",           "VP",           "CP",          "zero_or_fsdp",
-    "micro_batch",  "global_batch", "precision",   "recompute",
-    "seq_parallel", "network",      "iter_time_s", "tokens_per_s_gpu"};
+    "id",        "source",    "confirmed",    "model",        "layers",      "hidden",
+    "heads",     "kv_heads",  "ffn_hidden",   "vocab",        "seq_len",     "moe_experts",
+    "moe_topk",  "gpu",       "gpus",         "nodes",        "TP",          "PP",
+    "VP",        "CP",        "EP",           "zero_or_fsdp", "micro_batch", "global_batch",
+    "precision", "recompute", "seq_parallel", "network",      "iter_time_s", "tokens_per_s_gpu"};
+
+static int may_be_missing(int column)
+{
+    return column == SAND_STEP_TOP_K || column == SAND_STEP_EP;
+}
 
 const char *sand_step_column_name(enum sand_step_column column)
 {
@@ -82,7 +85,7 @@ static enum sand_rc check_columns(const struct reading *r, const char *path, str
 {
     enum sand_rc rc = SAND_OK;
     for (int c = 0; c < SAND_STEP_COLUMNS; c++) {
-        int found = 0;
+        int found = may_be_missing(c);
         for (size_t i = 0; i < MOST_FIELDS && !found; i++)
             found = r->column_of[i] == c;
         if (found)

@@ -21,6 +21,7 @@ enum sand_step_column {
     SAND_STEP_VOCAB,
     SAND_STEP_SEQUENCE,
     SAND_STEP_EXPERTS,
+    SAND_STEP_TOP_K,
     SAND_STEP_GPU,
     SAND_STEP_GPUS,
     SAND_STEP_NODES,
@@ -28,6 +29,7 @@ enum sand_step_column {
     SAND_STEP_PP,
     SAND_STEP_VP,
     SAND_STEP_CP,
+    SAND_STEP_EP,
     SAND_STEP_SHARDING,
     SAND_STEP_MICRO_BATCH,
     SAND_STEP_GLOBAL_BATCH,
@@ -52,8 +54,8 @@ struct sand_step_rows {
 };
 
 // Reads a CSV with a header line (RFC 4180). Columns are found by name, in any order; others are
-// ignored. SAND_ERR_INPUT if one is missing, the quoting is broken, or the file is empty or no
-// text. Clear in any case. O(bytes).
+// ignored; those of experts may be missing. SAND_ERR_INPUT if another is, the quoting is broken, or
+// the file is empty or no text. Clear in any case. O(bytes).
 enum sand_rc sand_step_rows_read(const char *path, struct sand_step_rows *rows,
                                  struct sand_diag *diag);
 void sand_step_rows_clear(struct sand_step_rows *rows);

@@ -106,6 +106,7 @@ struct sand_software {
     struct sand_provenance from;
     double tp_exposed; // share of tensor- and context-parallel traffic that compute does not hide
     double dp_exposed; // share of overlapped data-parallel traffic that compute does not hide
+    double ep_exposed; // share of the all-to-alls of experts that compute does not hide
     double layer_overhead_s; // per layer and micro-batch: launches and gaps
     double step_overhead_s;  // per step
 };

@@ -20,6 +20,7 @@ struct sand_step_stack {
     int sequence_parallel;     // where tp > 1 and the row does not say
     int distributed_optimizer; // where the row does not say
     double grad_B;
+    enum sand_dispatch dispatch;
     double bucket_params;      // parameters in a bucket of the overlapped collectives, and at least
     double bucket_per_replica; // as many for every replica
     double selective_share; // what "selective" recomputes of the forward; 0: as Megatron means it
@@ -30,6 +31,13 @@ struct sand_step_machine {
     const char *id;
     const char *gpu, *network;
     const struct sand_node_type *node;
+};
+
+// The rows whose model begins with `name`: what the columns do not tell is this model's.
+struct sand_step_known {
+    const char *id;
+    const char *name;
+    const struct sand_transformer *model;
 };
 
 // A row that is listed, not scored, and why.
@@ -45,6 +53,8 @@ struct sand_step_rules {
     size_t n_stacks;
     struct sand_step_machine *machines;
     size_t n_machines;
+    struct sand_step_known *knowns;
+    size_t n_knowns;
     struct sand_step_flag *flags;
     size_t n_flags;
 };

@@ -236,6 +236,10 @@ static const struct spec_field software_fields[] = {
      SPEC_PRESET("0"),
      .doc = "Share of overlapped data-parallel traffic that compute does not hide all the same: "
             "the two slow each other down."},
+    {.name = "ep_exposed",
+     SPEC_QUANTITY(SAND_DIM_FRACTION, struct sand_software, ep_exposed),
+     SPEC_PRESET("1"),
+     .doc = "Share of the all-to-alls of experts that compute does not hide."},
     {.name = "layer_overhead",
      SPEC_QUANTITY(SAND_DIM_TIME, struct sand_software, layer_overhead_s),
      .doc = "Launches and gaps per layer and micro-batch."},

@@ -44,6 +44,11 @@ static const struct spec_field stack_fields[] = {
      SPEC_POSITIVE,
      SPEC_PRESET("4B"),
      .doc = "Bytes per gradient element reduced."},
+    {.name = "dispatch",
+     SPEC_MEMBER(SPEC_WORD, struct sand_step_stack, dispatch),
+     .words = spec_dispatch_words,
+     SPEC_PRESET("all-to-all"),
+     .doc = "How its tokens reach their experts."},
     {.name = "bucket",
      SPEC_QUANTITY(SAND_DIM_NUMBER, struct sand_step_stack, bucket_params),
      SPEC_POSITIVE,
@@ -88,6 +93,24 @@ const struct spec_element spec_machine = {.name = "machine",
                                           .size = sizeof(struct sand_step_machine),
                                           .doc = "Which rows were measured on a kind of node."};
 
+static const struct spec_field known_fields[] = {
+    {.name = "id", SPEC_MEMBER(SPEC_ID, struct sand_step_known, id), .doc = "Name in reports."},
+    {.name = "name",
+     SPEC_MEMBER(SPEC_TEXT, struct sand_step_known, name),
+     .doc = "Text that the row's model begins with; the first that fits counts."},
+    {.name = "model",
+     SPEC_REFERENCE(SPEC_MODEL, struct sand_step_known, model),
+     .doc = "The model. Widths that the row gives take its place, fewer layers make it a proxy."},
+};
+
+const struct spec_element spec_known = {
+    .name = "known",
+    .key = "known",
+    FIELDS(known_fields),
+    .size = sizeof(struct sand_step_known),
+    .doc = "A model of which the columns do not tell everything: latent attention, shared experts, "
+           "first dense layers, windows, gate, head size."};
+
 static const struct spec_field flag_fields[] = {
     {.name = "id",
      SPEC_MEMBER(SPEC_ID, struct sand_step_flag, id),
@@ -117,7 +140,7 @@ static const struct spec_field rules_fields[] = {
     }
 
 static const struct spec_child rules_children[] = {LIST(stack, stacks), LIST(machine, machines),
-                                                   LIST(flag, flags)};
+                                                   LIST(known, knowns), LIST(flag, flags)};
 
 const struct spec_element spec_step_rules = {
     .name = "step_rules",

@@ -53,6 +53,7 @@ const struct spec_element *const spec_elements[] = {&spec_experiment,
                                                     &spec_step_rules,
                                                     &spec_stack,
                                                     &spec_machine,
+                                                    &spec_known,
                                                     &spec_flag,
                                                     NULL};
 

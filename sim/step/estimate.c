@@ -46,8 +46,12 @@ static int meets_rings(const struct step_traffic *traffic, double rate_Bps, cons
 static void fill_layout(const struct step_traffic *traffic, double *ring_load, double *load,
                         struct sand_step_layout *layout)
 {
-    *layout = (struct sand_step_layout){
-        .copies = traffic->dp, .ring_nodes = traffic->ring_nodes, .channels = traffic->channels};
+    *layout = (struct sand_step_layout){.copies = traffic->dp,
+                                        .ring_nodes = traffic->ring_nodes,
+                                        .channels = traffic->channels,
+                                        .expert_copies = traffic->experts.copies,
+                                        .expert_domains = traffic->experts.domains,
+                                        .experts_inside = traffic->experts.inside};
     add_loads(traffic, STEP_FLOW_RING, ring_load);
     layout->rate_Bps[STEP_FLOW_RING] = smallest_share_Bps(traffic, ring_load);
     for (uint32_t kind = 0; kind < STEP_FLOW_RING; kind++) {
@@ -114,9 +118,16 @@ static struct following follows(const struct step_chunk *chunk,
                                    layout->rate_Bps[STEP_FLOW_TP]);
     const double cp_s = transfer_s(chunk->cp_B[backward], chunk->cp_latency_s[backward],
                                    layout->rate_Bps[STEP_FLOW_CP]);
-    return (struct following){.all_s = tp_s + cp_s,
+    // Both ways at once, so the slower counts.
+    const double latency_s = chunk->experts_latency_s[backward];
+    const double inside_s =
+        transfer_s(chunk->experts_B[backward], latency_s, layout->rate_Bps[STEP_FLOW_EXPERTS]);
+    const double outside_s = transfer_s(chunk->experts_out_B[backward], latency_s,
+                                        layout->rate_Bps[STEP_FLOW_EXPERTS_OUT]);
+    return (struct following){.all_s = tp_s + cp_s + larger(inside_s, outside_s),
                               .on_rings_s = layout->meets_rings[STEP_FLOW_TP] * tp_s +
-                                            layout->meets_rings[STEP_FLOW_CP] * cp_s};
+                                            layout->meets_rings[STEP_FLOW_CP] * cp_s +
+                                            layout->meets_rings[STEP_FLOW_EXPERTS_OUT] * outside_s};
 }
 
 // What sharding adds to a pass whose rings are free for `free_s`: the part of its traffic that
@@ -200,7 +211,10 @@ static struct stages work_out_stages(const struct step_setting *set,
                                      const struct step_header *h)
 {
     const struct step_traffic shape = {
-        .dp = layout->copies, .ring_nodes = layout->ring_nodes, .channels = layout->channels};
+        .dp = layout->copies,
+        .ring_nodes = layout->ring_nodes,
+        .channels = layout->channels,
+        .experts = {layout->expert_copies, layout->expert_domains, layout->experts_inside}};
     struct stages all = choose_stages(set->split->pp);
     for (uint32_t i = 0; i < all.n; i++)
         for (uint32_t c = 0; c < set->split->virtual_stages; c++) {
@@ -376,8 +390,6 @@ void sand_step_estimate(const struct sand_step_question *question,
                         const struct sand_step_layout *layout, struct sand_step_estimate *estimate)
 {
     const struct step_setting set = step_setting_make(question);
-    const struct step_traffic shape = {
-        .dp = layout->copies, .ring_nodes = layout->ring_nodes, .channels = layout->channels};
     struct step_header h = {0};
     step_header_set(&set, &h);
     const struct stages all = work_out_stages(&set, layout, &h);
@@ -389,7 +401,7 @@ void sand_step_estimate(const struct sand_step_question *question,
     const double dp_s = layout->copies > 1 ? once_a_step_s(&h, &all.stage[0]) : 0;
     if (layout->copies > 1 && !h.sharded)
         pass_s += wave_s(&h, &all.stage[all.n / 2]);
-    const double once_s = step_optimizer_s(&set, &shape, 0) + h.overhead_s;
+    const double once_s = step_optimizer_s(&set, 0) + h.overhead_s;
     *estimate =
         (struct sand_step_estimate){.step_s = pass_s + dp_s + once_s, .exposed_pp_s = sends_s};
     share_out(&set, &h, &all, once_s, dp_s, estimate);

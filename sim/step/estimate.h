@@ -12,10 +12,12 @@ enum { SAND_STEP_RATES = 16 }; // kinds of flows, and room for more
 // What a placement gives every kind of flow, for all splits that differ in neither tp, cp, pp, dp,
 // rank order nor in whether chunks are interleaved.
 struct sand_step_layout {
-    uint32_t copies, ring_nodes, channels; // of the gradient rings, see sim/step/traffic.h
-    double rate_Bps[SAND_STEP_RATES];      // of the slowest flow of a kind, when all flows of the
-                                           // kind are on their way; 0: no such flow
-    uint8_t meets_rings[SAND_STEP_RATES];  // 1: a kind shares the links that hold the rings back
+    uint32_t copies, ring_nodes, channels;  // of the gradient rings, see sim/step/traffic.h
+    uint32_t expert_copies, expert_domains; // of a group of experts, see there too
+    double experts_inside;
+    double rate_Bps[SAND_STEP_RATES];     // of the slowest flow of a kind, when all flows of the
+                                          // kind are on their way; 0: no such flow
+    uint8_t meets_rings[SAND_STEP_RATES]; // 1: a kind shares the links that hold the rings back
 };
 
 // Routes every hop of the question once. O(GPUs x hops).

@@ -7,6 +7,7 @@
 #include "mem.h"
 #include "reduce.h"
 #include "step.h"
+#include "stepexperts.h"
 #include "stepproblem.h"
 #include "traffic.h"
 #include "train.h"
@@ -31,7 +32,7 @@ static enum sand_rc set_chunks(const struct step_setting *set, const struct step
             struct step_chunk *chunk = &problem->chunks[s * split->virtual_stages + c];
             step_chunk_set(set, traffic, s, c, chunk);
         }
-        problem->stages[s].optimizer_s = step_optimizer_s(set, traffic, s);
+        problem->stages[s].optimizer_s = step_optimizer_s(set, s);
     }
     return SAND_OK;
 }
@@ -39,7 +40,7 @@ static enum sand_rc set_chunks(const struct step_setting *set, const struct step
 static enum sand_rc set_ops(const struct step_setting *set, struct sand_step_problem *problem)
 {
     const struct sand_split *split = set->split;
-    const size_t per_stage = 2 * (size_t)sand_split_micro_batches(split) * split->virtual_stages;
+    const size_t per_stage = sand_schedule_size(split);
     problem->n_ops = per_stage * split->pp;
     problem->ops = sand_calloc(problem->n_ops, sizeof *problem->ops);
     if (problem->ops == NULL)
@@ -113,6 +114,11 @@ static enum sand_rc set_actors(const struct step_traffic *traffic,
         SAND_TRY(add_classes(classes, step_flow_cp(traffic, a), traffic->rails_simulated,
                              &problem->sends, &problem->n_sends, &capacity, &actor->first_cp,
                              &actor->n_cp));
+        for (uint32_t outside = 0; outside < 2 && traffic->experts.copies > 0; outside++)
+            SAND_TRY(add_classes(classes, step_flow_experts(traffic, a, outside),
+                                 traffic->rails_simulated, &problem->sends, &problem->n_sends,
+                                 &capacity, &actor->first_experts[outside],
+                                 &actor->n_experts[outside]));
         problem->stages[actor->stage].n_actors++;
         for (uint32_t previous = 0; previous < 2; previous++) {
             const uint32_t first = step_flow_send(traffic, a, previous);
@@ -148,6 +154,10 @@ static double hop_bytes(const struct sand_step_problem *problem,
             bytes += h->micro_batches * (chunks[c].tp_B[0] + chunks[c].tp_B[1]);
         if (flow->kind == STEP_FLOW_CP)
             bytes += h->micro_batches * (chunks[c].cp_B[0] + chunks[c].cp_B[1]);
+        if (flow->kind == STEP_FLOW_EXPERTS)
+            bytes += h->micro_batches * (chunks[c].experts_B[0] + chunks[c].experts_B[1]);
+        if (flow->kind == STEP_FLOW_EXPERTS_OUT)
+            bytes += h->micro_batches * (chunks[c].experts_out_B[0] + chunks[c].experts_out_B[1]);
         if (flow->kind == STEP_FLOW_RING)
             bytes +=
                 chunks[c].pieces * (reduces * chunks[c].reduce_B + gathers * chunks[c].gather_B);
@@ -212,6 +222,8 @@ static enum sand_rc fill(const struct step_setting *set, const struct step_traff
     struct step_classes classes = {0};
     enum sand_rc rc = actor_slowness(set->q, traffic->n_actors, &slowness);
     if (rc == SAND_OK)
+        step_experts_slow(traffic, slowness);
+    if (rc == SAND_OK)
         rc = step_classes_find(traffic, slowness, &classes);
     if (rc == SAND_OK)
         rc = step_reduce(traffic, &classes, problem);
@@ -249,11 +261,11 @@ static enum sand_rc check_question(const struct sand_step_question *q, struct sa
     const struct sand_job_spec *job = q->job;
     SAND_TRY(sand_split_check(job->model, &job->split, sand_job_gpus(job, q->fabric->gpus_per_node),
                               diag));
-    if (job->model->experts.n > 0 || job->split.schedule != SAND_SCHEDULE_1F1B ||
-        job->split.shard_group > 0 || job->split.context != SAND_CONTEXT_RING)
+    if (job->split.schedule == SAND_SCHEDULE_ZERO_BUBBLE || job->split.shard_group > 0 ||
+        job->split.context != SAND_CONTEXT_RING)
         return sand_fail(diag, SAND_ERR_INPUT,
-                         "job \"%s\": the step level does not know experts, shard groups, "
-                         "schedules besides 1f1b and gathered contexts yet",
+                         "job \"%s\": the step level does not know shard groups, "
+                         "zero-bubble schedules and gathered contexts yet",
                          job->id);
     if (job->split.tp > 1 && q->fabric->gpus_per_node > 1 &&
         q->cluster->node_type->scaleup == SAND_SCALEUP_NONE && job->software->tp_exposed <= 0)

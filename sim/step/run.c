@@ -417,6 +417,7 @@ static enum sand_rc piece_done(struct step_run *run, uint32_t a)
     note_go_on(run, a);
     struct run_actor *actor = &run->actors[a];
     actor->tp_s += run_seconds(run->engine->now - actor->tp_begun);
+    actor->experts_s += run_seconds(run->engine->now - actor->experts_begun);
     actor->ready = run->engine->now;
     const struct sand_stage_op *op = current_op(run, a);
     // The output leaves before the reduction: who waits for it is not held up.
@@ -432,6 +433,29 @@ static enum sand_rc piece_done(struct step_run *run, uint32_t a)
     return join(run, a, RUN_LATE_REDUCE, index);
 }
 
+// The exposed part of the all-to-alls of experts comes last.
+static enum sand_rc cp_done(struct step_run *run, uint32_t a)
+{
+    note_go_on(run, a);
+    const struct step_actor *what = &run->problem->actors[a];
+    const struct sand_stage_op *op = current_op(run, a);
+    const struct step_chunk *chunk = chunk_of(run, what->stage, op->chunk);
+    const uint32_t pieces = pieces_of(run, what->stage, op);
+    const double bytes[2] = {chunk->experts_B[op->backward], chunk->experts_out_B[op->backward]};
+    struct run_actor *actor = &run->actors[a];
+    actor->experts_begun = run->engine->now;
+    actor->pending =
+        (bytes[0] > 0 ? what->n_experts[0] : 0) + (bytes[1] > 0 ? what->n_experts[1] : 0);
+    if (actor->pending == 0)
+        return piece_done(run, a);
+    for (uint32_t outside = 0; outside < 2; outside++)
+        for (uint32_t i = 0; bytes[outside] > 0 && i < what->n_experts[outside]; i++)
+            SAND_TRY(put_send(run, a, run->problem->sends[what->first_experts[outside] + i],
+                              bytes[outside] / pieces,
+                              chunk->experts_latency_s[op->backward] / pieces, RUN_EXPERTS, a));
+    return SAND_OK;
+}
+
 // The exposed part of the ring of keys and values follows that of tensor parallelism.
 static enum sand_rc tp_done(struct step_run *run, uint32_t a)
 {
@@ -441,7 +465,7 @@ static enum sand_rc tp_done(struct step_run *run, uint32_t a)
     const struct step_chunk *chunk = chunk_of(run, what->stage, op->chunk);
     const uint32_t pieces = pieces_of(run, what->stage, op);
     if (what->n_cp == 0 || chunk->cp_B[op->backward] <= 0)
-        return piece_done(run, a);
+        return cp_done(run, a);
     run->actors[a].pending = what->n_cp;
     for (uint32_t i = 0; i < what->n_cp; i++)
         SAND_TRY(put_send(run, a, run->problem->sends[what->first_cp + i],
@@ -475,6 +499,9 @@ enum sand_rc step_run_flow_done(struct step_run *run, uint32_t f)
     case RUN_TP:
         return tp_done(run, message.subject);
     case RUN_CP:
+        return --run->actors[message.subject].pending == 0 ? cp_done(run, message.subject)
+                                                           : SAND_OK;
+    case RUN_EXPERTS:
         return --run->actors[message.subject].pending == 0 ? piece_done(run, message.subject)
                                                            : SAND_OK;
     case RUN_SEND:

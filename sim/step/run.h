@@ -25,11 +25,11 @@ enum run_state {
 struct run_actor {
     enum run_state state;
     uint32_t pc, piece; // operation, and piece of it
-    uint32_t pending;   // rails of its context-parallel hop under way
+    uint32_t pending;   // flows of its context- or expert-parallel traffic under way
     uint32_t owed;      // reduction that sets out once the next weights are on their way; SAND_NONE
     int64_t ready;      // since when it stands still
-    int64_t tp_begun, end;
-    double compute_s, recompute_s, tp_s, pp_s, dp_s, bubble_s;
+    int64_t tp_begun, experts_begun, end;
+    double compute_s, recompute_s, tp_s, experts_s, pp_s, dp_s, bubble_s;
 };
 
 // The collectives of a step, in two parts each: one that runs beside compute, and the late one that
@@ -37,6 +37,7 @@ struct run_actor {
 enum run_purpose {
     RUN_TP,
     RUN_CP,
+    RUN_EXPERTS,
     RUN_SEND,
     RUN_GATHER,
     RUN_LATE_GATHER,

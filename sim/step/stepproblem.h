@@ -16,7 +16,9 @@ struct step_actor {
     uint32_t stage;
     uint32_t tp_flow;        // SAND_NONE: no tensor-parallel traffic
     uint32_t first_cp, n_cp; // into sends: the rails' flows to the next context rank
-    uint32_t first_send[2];  // into sends: the rails' flows towards the next and previous stage
+    uint32_t first_experts[2],
+        n_experts[2];       // into sends: all-to-alls inside and outside the domain
+    uint32_t first_send[2]; // into sends: the rails' flows towards the next and previous stage
     uint32_t n_sends[2];
     uint32_t peer[2]; // actor that receives them; SAND_NONE
     double slowness;  // 1 / speed of its slowest GPU
@@ -35,9 +37,11 @@ struct step_flow {
 struct step_chunk {
     double forward_s, backward_s; // compute; recomputation is in the backward
     double recompute_s;
-    double tp_B[2], tp_latency_s[2]; // exposed tensor-parallel traffic forward, backward
-    double cp_B[2], cp_latency_s[2]; // exposed context-parallel traffic of a hop
-    double reduce_B, gather_B;       // data-parallel bytes of a hop
+    double tp_B[2], tp_latency_s[2];       // exposed tensor-parallel traffic forward, backward
+    double cp_B[2], cp_latency_s[2];       // exposed context-parallel traffic of a hop
+    double experts_B[2], experts_out_B[2]; // exposed all-to-alls: on a port inside, to a domain
+    double experts_latency_s[2];
+    double reduce_B, gather_B; // data-parallel bytes of a hop
     double reduce_latency_s, gather_latency_s;
     uint32_t pieces; // of the overlapped collectives
     uint32_t pad;

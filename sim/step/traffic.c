@@ -6,6 +6,7 @@
 #include "collective.h"
 #include "ids.h"
 #include "mem.h"
+#include "stepexperts.h"
 
 uint32_t step_flow_tp(const struct step_traffic *traffic, uint32_t actor)
 {
@@ -87,16 +88,12 @@ static int rails_are_equal(const struct step_traffic *traffic)
 
 // ---- edges --------------------------------------------------------------------------------------
 
-struct place {
-    uint32_t node, gpu;
-};
-
-static struct place place_of(const struct step_traffic *traffic, uint32_t actor, uint32_t rail)
+struct step_place step_place_of(const struct step_traffic *traffic, uint32_t actor, uint32_t rail)
 {
     const struct sand_step_question *q = traffic->question;
     const uint32_t rank = step_actor_rank(&q->job->split, actor) + rail;
     const uint32_t per_node = q->fabric->gpus_per_node;
-    return (struct place){q->nodes[rank / per_node], rank % per_node};
+    return (struct step_place){q->nodes[rank / per_node], rank % per_node};
 }
 
 static enum sand_rc begin_edge(struct step_traffic *traffic, uint32_t flow, uint32_t end_weight,
@@ -145,8 +142,8 @@ static enum sand_rc add_path(struct step_traffic *traffic, uint32_t flow, uint32
     return add_links(traffic, links + skip, n - skip);
 }
 
-static enum sand_rc add_edge(struct step_traffic *traffic, uint32_t flow, struct place from,
-                             struct place to)
+enum sand_rc step_edge_add(struct step_traffic *traffic, uint32_t flow, struct step_place from,
+                           struct step_place to)
 {
     const struct sand_fabric *fabric = traffic->question->fabric;
     const uint32_t out = sand_fabric_scaleup_out(fabric, from.node, from.gpu);
@@ -163,8 +160,8 @@ static enum sand_rc add_edge(struct step_traffic *traffic, uint32_t flow, struct
     return SAND_OK;
 }
 
-static void begin_flow(struct step_traffic *traffic, uint32_t flow, uint32_t kind, uint32_t stage,
-                       uint32_t actor, uint32_t peer)
+void step_flow_begin(struct step_traffic *traffic, uint32_t flow, uint32_t kind, uint32_t stage,
+                     uint32_t actor, uint32_t peer)
 {
     traffic->flows[flow] = (struct step_traffic_flow){.kind = kind,
                                                       .stage = stage,
@@ -178,13 +175,13 @@ static enum sand_rc add_tp(struct step_traffic *traffic, uint32_t actor)
 {
     const uint32_t tp = traffic->question->job->split.tp;
     const uint32_t flow = step_flow_tp(traffic, actor);
-    begin_flow(traffic, flow, STEP_FLOW_TP, actor % traffic->pp, actor, SAND_NONE);
+    step_flow_begin(traffic, flow, STEP_FLOW_TP, actor % traffic->pp, actor, SAND_NONE);
     if (tp == 1)
         return SAND_OK;
     const uint32_t n = traffic->rails > 1 ? 1 : tp;
     for (uint32_t t = 0; t < n; t++)
-        SAND_TRY(add_edge(traffic, flow, place_of(traffic, actor, t),
-                          place_of(traffic, actor, n == 1 ? 0 : (t + 1) % tp)));
+        SAND_TRY(step_edge_add(traffic, flow, step_place_of(traffic, actor, t),
+                               step_place_of(traffic, actor, n == 1 ? 0 : (t + 1) % tp)));
     return SAND_OK;
 }
 
@@ -196,11 +193,12 @@ static enum sand_rc add_cp(struct step_traffic *traffic, uint32_t actor)
     const uint32_t next = copy - copy % cp + (copy % cp + 1) % cp;
     const uint32_t peer = cp > 1 ? next * pp + actor % pp : SAND_NONE;
     for (uint32_t t = 0; t < traffic->rails_simulated; t++) {
-        begin_flow(traffic, step_flow_cp(traffic, actor) + t, STEP_FLOW_CP, actor % pp, actor,
-                   peer);
+        step_flow_begin(traffic, step_flow_cp(traffic, actor) + t, STEP_FLOW_CP, actor % pp, actor,
+                        peer);
         if (peer != SAND_NONE)
-            SAND_TRY(add_edge(traffic, step_flow_cp(traffic, actor) + t,
-                              place_of(traffic, actor, t), place_of(traffic, peer, t)));
+            SAND_TRY(step_edge_add(traffic, step_flow_cp(traffic, actor) + t,
+                                   step_place_of(traffic, actor, t),
+                                   step_place_of(traffic, peer, t)));
     }
     return SAND_OK;
 }
@@ -222,21 +220,21 @@ static enum sand_rc add_sends(struct step_traffic *traffic, uint32_t actor, uint
     const uint32_t peer = neighbour(traffic, actor, previous);
     for (uint32_t t = 0; t < traffic->rails_simulated; t++) {
         const uint32_t flow = step_flow_send(traffic, actor, previous) + t;
-        begin_flow(traffic, flow, previous ? STEP_FLOW_PREVIOUS : STEP_FLOW_NEXT,
-                   actor % traffic->pp, actor, peer);
+        step_flow_begin(traffic, flow, previous ? STEP_FLOW_PREVIOUS : STEP_FLOW_NEXT,
+                        actor % traffic->pp, actor, peer);
         if (peer != SAND_NONE)
-            SAND_TRY(
-                add_edge(traffic, flow, place_of(traffic, actor, t), place_of(traffic, peer, t)));
+            SAND_TRY(step_edge_add(traffic, flow, step_place_of(traffic, actor, t),
+                                   step_place_of(traffic, peer, t)));
     }
     return SAND_OK;
 }
 
-static uint32_t domain_of(const struct step_traffic *traffic, uint32_t actor)
+uint32_t step_domain_of(const struct step_traffic *traffic, uint32_t actor)
 {
     const struct sand_fabric *fabric = traffic->question->fabric;
     if (sand_fabric_scaleup_out(fabric, 0, 0) == SAND_NONE)
-        return place_of(traffic, actor, 0).node;
-    return sand_fabric_domain_of_node(fabric, place_of(traffic, actor, 0).node);
+        return step_place_of(traffic, actor, 0).node;
+    return sand_fabric_domain_of_node(fabric, step_place_of(traffic, actor, 0).node);
 }
 
 // Whether every n consecutive members of every data-parallel group, from the first, share a
@@ -246,7 +244,8 @@ static int blocks_stay_inside(const struct step_traffic *traffic, uint32_t n)
     const uint32_t pp = traffic->pp;
     for (uint32_t s = 0; s < pp; s++)
         for (uint32_t d = 0; d < traffic->dp; d++)
-            if (domain_of(traffic, d * pp + s) != domain_of(traffic, (d - d % n) * pp + s))
+            if (step_domain_of(traffic, d * pp + s) !=
+                step_domain_of(traffic, (d - d % n) * pp + s))
                 return 0;
     return traffic->dp % n == 0;
 }
@@ -256,7 +255,7 @@ static uint32_t ring_channels(const struct step_traffic *traffic)
 {
     const uint32_t dp = traffic->dp, pp = traffic->pp;
     uint32_t run = 1;
-    while (run < dp && domain_of(traffic, run * pp) == domain_of(traffic, 0))
+    while (run < dp && step_domain_of(traffic, run * pp) == step_domain_of(traffic, 0))
         run++;
     if (run == dp)
         return 1;
@@ -270,8 +269,8 @@ static uint32_t ring_nodes(const struct step_traffic *traffic)
 {
     uint32_t changes = 0;
     for (uint32_t d = 0; d < traffic->dp; d++)
-        changes += domain_of(traffic, d * traffic->pp) !=
-                   domain_of(traffic, (d + 1) % traffic->dp * traffic->pp);
+        changes += step_domain_of(traffic, d * traffic->pp) !=
+                   step_domain_of(traffic, (d + 1) % traffic->dp * traffic->pp);
     return changes;
 }
 
@@ -281,14 +280,14 @@ static enum sand_rc add_ring(struct step_traffic *traffic, uint32_t stage, uint3
 {
     const uint32_t dp = traffic->dp, pp = traffic->pp, n = traffic->channels;
     const uint32_t flow = step_flow_ring(traffic, stage) + rail;
-    begin_flow(traffic, flow, STEP_FLOW_RING, stage, SAND_NONE, SAND_NONE);
+    step_flow_begin(traffic, flow, STEP_FLOW_RING, stage, SAND_NONE, SAND_NONE);
     for (uint32_t channel = 0; dp > 1 && channel < n; channel++)
         for (uint32_t i = 0; i < dp; i++) {
             const uint32_t j = (i + 1) % dp;
             const uint32_t from = i - i % n + (i % n + channel) % n;
             const uint32_t to = j - j % n + (j % n + channel) % n;
-            SAND_TRY(add_edge(traffic, flow, place_of(traffic, from * pp + stage, rail),
-                              place_of(traffic, to * pp + stage, rail)));
+            SAND_TRY(step_edge_add(traffic, flow, step_place_of(traffic, from * pp + stage, rail),
+                                   step_place_of(traffic, to * pp + stage, rail)));
         }
     return SAND_OK;
 }
@@ -305,7 +304,7 @@ static enum sand_rc add_all_edges(struct step_traffic *traffic)
     for (uint32_t s = 0; s < traffic->pp; s++)
         for (uint32_t t = 0; t < traffic->rails_simulated; t++)
             SAND_TRY(add_ring(traffic, s, t));
-    return SAND_OK;
+    return step_experts_edges(traffic);
 }
 
 // ---- links in use -------------------------------------------------------------------------------
@@ -437,6 +436,7 @@ void step_traffic_shape(const struct sand_step_question *question, struct step_t
     traffic->rails_simulated = split->tp / traffic->rails;
     traffic->channels = ring_channels(traffic);
     traffic->ring_nodes = ring_nodes(traffic);
+    step_experts_shape(traffic);
 }
 
 enum sand_rc step_traffic_build(const struct sand_step_question *question, const uint32_t *binding,
@@ -444,8 +444,9 @@ enum sand_rc step_traffic_build(const struct sand_step_question *question, const
                                 struct sand_diag *diag)
 {
     step_traffic_shape(question, traffic);
-    traffic->n_flows =
-        traffic->n_actors + (3 * traffic->n_actors + traffic->pp) * traffic->rails_simulated;
+    traffic->n_flows = traffic->n_actors +
+                       (3 * traffic->n_actors + traffic->pp) * traffic->rails_simulated +
+                       step_experts_flows(traffic);
     traffic->flows = sand_calloc(traffic->n_flows, sizeof *traffic->flows);
     enum sand_rc rc = traffic->flows == NULL ? SAND_ERR_NOMEM : add_all_edges(traffic);
     if (rc == SAND_OK)

@@ -38,6 +38,8 @@ struct step_link {
 enum step_flow_kind {
     STEP_FLOW_TP,
     STEP_FLOW_CP,
+    STEP_FLOW_EXPERTS,     // all-to-all inside the domain
+    STEP_FLOW_EXPERTS_OUT, // and between domains
     STEP_FLOW_NEXT,
     STEP_FLOW_PREVIOUS,
     STEP_FLOW_RING
@@ -50,6 +52,13 @@ struct step_traffic_flow {
     double step_B; // bytes a hop carries per step, set by prepare.c
 };
 
+// A group that holds all experts once; copies 0: no expert parallelism.
+struct step_expert_shape {
+    uint32_t copies;  // of a stage in it, whose GPUs it is
+    uint32_t domains; // that it spans
+    double inside;    // of its ranks that exchange tokens, those in one domain
+};
+
 struct step_traffic {
     const struct sand_step_question *question;
     uint32_t n_actors, pp, dp; // actor a = d * pp + s, where d = replica * cp + context rank: all
@@ -59,6 +68,7 @@ struct step_traffic {
     uint32_t rails;           // rails standing behind each simulated one (1 = none folded)
     uint32_t rails_simulated; // flows per context-parallel hop, per send and per stage's rings
     uint32_t channels;        // rotations of a ring that enters and leaves nodes by different NICs
+    struct step_expert_shape experts;
     struct step_traffic_flow *flows;
     uint32_t n_flows;
     struct step_edge *edges;
@@ -87,6 +97,18 @@ uint32_t step_flow_tp(const struct step_traffic *traffic, uint32_t actor);
 uint32_t step_flow_cp(const struct step_traffic *traffic, uint32_t actor);
 uint32_t step_flow_send(const struct step_traffic *traffic, uint32_t actor, uint32_t previous);
 uint32_t step_flow_ring(const struct step_traffic *traffic, uint32_t stage);
+
+// For those who add flows of their own (stepexperts.c): a GPU of an actor, its scale-up domain
+// (without one: its node), a flow and its hops.
+struct step_place {
+    uint32_t node, gpu;
+};
+struct step_place step_place_of(const struct step_traffic *traffic, uint32_t actor, uint32_t rail);
+uint32_t step_domain_of(const struct step_traffic *traffic, uint32_t actor);
+void step_flow_begin(struct step_traffic *traffic, uint32_t flow, uint32_t kind, uint32_t stage,
+                     uint32_t actor, uint32_t peer);
+enum sand_rc step_edge_add(struct step_traffic *traffic, uint32_t flow, struct step_place from,
+                           struct step_place to);
 
 // Number of an actor's first GPU in rank order.
 uint32_t step_actor_rank(const struct sand_split *split, uint32_t actor);

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "collective.h"
+#include "stepexperts.h"
 #include "train.h"
 
 enum { WEIGHT_B = 2 }; // bytes of a gathered parameter: 16-bit weights, whatever the GEMMs run in
@@ -85,8 +86,8 @@ static void set_cp(const struct step_setting *set, double layers, double forward
     chunk->cp_latency_s[1] = layers * backwards * latency_s;
 }
 
-static void set_compute(const struct step_setting *set, uint32_t stage, uint32_t index,
-                        struct step_chunk *chunk)
+static void set_compute(const struct step_setting *set, const struct step_traffic *traffic,
+                        uint32_t stage, uint32_t index, struct step_chunk *chunk)
 {
     const struct sand_layer_census census =
         sand_split_census(set->q->job->model, set->split, stage, index);
@@ -109,7 +110,14 @@ static void set_compute(const struct step_setting *set, uint32_t stage, uint32_t
     double again = set->split->recompute == SAND_RECOMPUTE_FULL ? 1 : 0;
     if (set->split->recompute == SAND_RECOMPUTE_PARTIAL)
         again = set->split->recompute_share;
-    set_tp(set, layers, 1, 1 + again, chunk);
+    const double experts =
+        census.n[SAND_LAYER_EXPERTS] + (double)census.n[SAND_LAYER_EXPERTS | SAND_LAYER_WINDOW];
+    // Attention and FFN reduce alike; of experts step_experts_tp.
+    const double reduces = experts > 0 && set->split->tp > 1
+                               ? layers - experts + experts * (1 + step_experts_tp(set)) / 2
+                               : layers;
+    set_tp(set, reduces, 1, 1 + again, chunk);
+    step_experts_set(set, traffic, experts, 1, 1 + again, chunk);
     set_cp(set, layers, 1, 2 + again, chunk);
 }
 
@@ -156,7 +164,9 @@ static void set_dp(const struct step_setting *set, const struct step_traffic *tr
     if (traffic->dp == 1)
         return;
     const int scatters = split->distributed_optimizer || is_sharded(split);
-    const double params = sand_split_chunk_params(set->q->job->model, split, stage, index).dense;
+    const struct sand_params held =
+        sand_split_chunk_params(set->q->job->model, split, stage, index);
+    const double params = held.dense + held.expert * step_experts_ring_share(set, traffic);
     ring_piece(set, traffic, scatters ? SAND_REDUCE_SCATTER : SAND_ALL_REDUCE,
                params * split->grad_B, chunk->pieces, &chunk->reduce_B, &chunk->reduce_latency_s);
     if (scatters)
@@ -167,19 +177,20 @@ static void set_dp(const struct step_setting *set, const struct step_traffic *tr
 void step_chunk_set(const struct step_setting *set, const struct step_traffic *traffic,
                     uint32_t stage, uint32_t index, struct step_chunk *chunk)
 {
-    set_compute(set, stage, index, chunk);
+    set_compute(set, traffic, stage, index, chunk);
     set_dp(set, traffic, stage, index, chunk);
 }
 
 // ---- what holds for the whole step --------------------------------------------------------------
 
-double step_optimizer_s(const struct step_setting *set, const struct step_traffic *traffic,
-                        uint32_t stage)
+double step_optimizer_s(const struct step_setting *set, uint32_t stage)
 {
-    double updated = sand_split_gpu_params(set->q->job->model, set->split, stage);
-    if (set->split->distributed_optimizer || is_sharded(set->split))
-        updated /= traffic->dp;
-    return sand_cost_optimizer_s(&set->cost, updated);
+    const struct sand_params held = sand_split_stage_params(set->q->job->model, set->split, stage);
+    if (!set->split->distributed_optimizer && !is_sharded(set->split))
+        return sand_cost_optimizer_s(&set->cost, held.dense + held.expert);
+    return sand_cost_optimizer_s(&set->cost,
+                                 held.dense / sand_split_shards(set->split) +
+                                     held.expert / sand_split_expert_shards(set->split));
 }
 
 // Of all GPUs of the job, whatever generation each is of.

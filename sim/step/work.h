@@ -29,8 +29,7 @@ struct step_setting step_setting_make(const struct sand_step_question *question)
 void step_chunk_set(const struct step_setting *set, const struct step_traffic *traffic,
                     uint32_t stage, uint32_t index, struct step_chunk *chunk);
 
-double step_optimizer_s(const struct step_setting *set, const struct step_traffic *traffic,
-                        uint32_t stage);
+double step_optimizer_s(const struct step_setting *set, uint32_t stage);
 
 void step_header_set(const struct step_setting *set, struct step_header *header);
 

@@ -67,9 +67,13 @@ static void set_hardware(struct step_fixture *f, const struct step_case *what)
                                             .activation_B = 6,
                                             .qkv_B = 20,
                                             .logit_B = 17,
+                                            .permute_B = 31,
                                             .optimizer_B = 24};
-    f->software = (struct sand_software){
-        .id = "software", .tp_exposed = 0.4, .layer_overhead_s = 1e-4, .step_overhead_s = 0.05};
+    f->software = (struct sand_software){.id = "software",
+                                         .tp_exposed = 0.4,
+                                         .ep_exposed = 1,
+                                         .layer_overhead_s = 1e-4,
+                                         .step_overhead_s = 0.05};
     f->software.dp_exposed = what->dp_exposed;
 }
 
@@ -108,6 +112,13 @@ static void set_job(struct step_fixture *f, const struct step_case *what)
                                                                          : SAND_RECOMPUTE_NONE,
                                        .precision = SAND_BF16,
                                        .grad_B = 4};
+    f->job.split.ep = or_else(what->ep, 1);
+    f->job.split.expert_tp = what->expert_tp;
+    f->job.split.dispatch = what->dispatch;
+    f->job.split.imbalance = 1;
+    f->job.split.schedule = what->schedule;
+    if (what->ep > 0)
+        f->model.experts = (struct sand_experts){.n = 16, .per_token = 2, .ffn_hidden = 2048};
     if (what->partial_recompute > 0) {
         f->job.split.recompute = SAND_RECOMPUTE_PARTIAL;
         f->job.split.recompute_share = what->partial_recompute;

@@ -33,6 +33,9 @@ struct step_case {
     enum sand_rank_order order;
     enum sand_sharding sharding;
     double dp_exposed, partial_recompute;
+    uint32_t ep, expert_tp; // ep > 0: a mixture of 16 experts, two a token
+    enum sand_dispatch dispatch;
+    enum sand_schedule schedule;
 };
 
 // Builds everything; the question asks for nodes 0.. in order, folded. Aborts the test on failure.

@@ -32,6 +32,7 @@ static struct sand_step_profile compare(void)
     close_to(folded.exposed_tp_s, full.exposed_tp_s, "exposed_tp_s");
     close_to(folded.exposed_pp_s, full.exposed_pp_s, "exposed_pp_s");
     close_to(folded.exposed_dp_s, full.exposed_dp_s, "exposed_dp_s");
+    close_to(folded.exposed_ep_s, full.exposed_ep_s, "exposed_ep_s");
     close_to(folded.bubble_s, full.bubble_s, "bubble_s");
     cr_assert_eq(folded.critical_stage, full.critical_stage);
     cr_assert_eq(folded.n_flows_full, full.n_flows_full, "flows of the unfolded problem");
@@ -52,6 +53,28 @@ static const struct step_case shapes[] = {
     // GPUs: 8 to 1,024
     {.n_nodes = 1, .tp = 8, .dp = 1},
     {.n_nodes = 1, .tp = 2, .pp = 2, .dp = 2},
+    // experts: inside a node, across nodes, cut by tensor parallelism or not, folded over it
+    {.n_nodes = 2, .tp = 1, .pp = 2, .dp = 8, .ep = 4},
+    {.n_nodes = 4, .tp = 1, .pp = 1, .dp = 32, .ep = 16},
+    {.n_nodes = 4, .tp = 4, .pp = 2, .dp = 4, .ep = 4},
+    {.n_nodes = 4, .tp = 8, .pp = 1, .dp = 4, .ep = 16, .expert_tp = 1},
+    {.n_nodes = 4,
+     .tp = 2,
+     .pp = 2,
+     .dp = 8,
+     .ep = 16,
+     .expert_tp = 1,
+     .dispatch = SAND_DISPATCH_DEDUPLICATED,
+     .leaf_oversubscription = 4},
+    {.n_nodes = 8,
+     .tp = 2,
+     .pp = 2,
+     .dp = 8,
+     .cp = 2,
+     .ep = 8,
+     .virtual_stages = 2,
+     .order = SAND_RANKS_TP_CP_DP_PP,
+     .nics_per_node = 4},
     {.n_nodes = 2, .tp = 1, .dp = 16},
     {.n_nodes = 4, .tp = 4, .pp = 4, .dp = 2},
     {.n_nodes = 8, .tp = 8, .pp = 2, .dp = 4},

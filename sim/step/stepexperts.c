@@ -1,0 +1,238 @@
+// Expert parallelism: consecutive GPUs of a stage, tensor-parallel ranks of an expert innermost,
+// hold the experts of a layer once (Megatron-Core, "Parallel folding", arXiv:2504.14960).
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "stepexperts.h"
+
+#include "ids.h"
+#include "mem.h"
+#include "train.h"
+
+static const struct sand_split *split_of(const struct step_traffic *traffic)
+{
+    return &traffic->question->job->split;
+}
+
+static uint32_t actor_at(const struct step_traffic *traffic, uint32_t copy, uint32_t stage)
+{
+    return copy * traffic->pp + stage;
+}
+
+void step_experts_shape(struct step_traffic *traffic)
+{
+    const struct sand_split *split = split_of(traffic);
+    if (traffic->question->job->model->experts.n == 0 || split->ep < 2)
+        return;
+    const uint32_t expert_tp = sand_split_expert_tp(split);
+    struct step_expert_shape *shape = &traffic->experts;
+    shape->copies = (uint32_t)((uint64_t)split->ep * expert_tp / split->tp);
+    const uint32_t home = step_domain_of(traffic, 0);
+    uint32_t inside = 0;
+    for (uint32_t c = 0; c < shape->copies; c++) {
+        inside += step_domain_of(traffic, actor_at(traffic, c, 0)) == home;
+        uint32_t earlier = 0;
+        while (earlier < c && step_domain_of(traffic, actor_at(traffic, earlier, 0)) !=
+                                  step_domain_of(traffic, actor_at(traffic, c, 0)))
+            earlier++;
+        shape->domains += earlier == c;
+    }
+    const double members = (double)inside * split->tp / expert_tp;
+    shape->inside = members < 1 ? 1 : members > split->ep ? split->ep : members;
+}
+
+uint32_t step_experts_flows(const struct step_traffic *traffic)
+{
+    return traffic->experts.copies > 0 ? 2 * traffic->n_actors * traffic->rails_simulated : 0;
+}
+
+uint32_t step_flow_experts(const struct step_traffic *traffic, uint32_t actor, uint32_t outside)
+{
+    return step_flow_ring(traffic, traffic->pp) + (actor * 2 + outside) * traffic->rails_simulated;
+}
+
+// ---- hops ---------------------------------------------------------------------------------------
+
+// The domains of one group of copies: of each copy its domain, and the place among those there.
+struct group {
+    uint32_t stage, first, n;
+    uint32_t *domain, *place, *size; // size: copies in the copy's domain
+};
+
+static void group_fill(const struct step_traffic *traffic, struct group *group)
+{
+    for (uint32_t i = 0; i < group->n; i++) {
+        group->domain[i] =
+            step_domain_of(traffic, actor_at(traffic, group->first + i, group->stage));
+        group->place[i] = 0;
+        for (uint32_t j = 0; j < i; j++)
+            group->place[i] += group->domain[j] == group->domain[i];
+    }
+    for (uint32_t i = 0; i < group->n; i++) {
+        group->size[i] = 0;
+        for (uint32_t j = 0; j < group->n; j++)
+            group->size[i] += group->domain[j] == group->domain[i];
+    }
+}
+
+// The copy of a domain at a place, counted round; the domain is that of copy `like`.
+static uint32_t copy_at(const struct group *group, uint32_t like, uint32_t place)
+{
+    for (uint32_t i = 0; i < group->n; i++)
+        if (group->domain[i] == group->domain[like] && group->place[i] == place % group->size[like])
+            return i;
+    return like;
+}
+
+static enum sand_rc add_inside(struct step_traffic *traffic, const struct group *group, uint32_t i,
+                               uint32_t rail)
+{
+    const struct sand_split *split = split_of(traffic);
+    const uint32_t actor = actor_at(traffic, group->first + i, group->stage);
+    const uint32_t flow = step_flow_experts(traffic, actor, 0) + rail;
+    step_flow_begin(traffic, flow, STEP_FLOW_EXPERTS, group->stage, actor, SAND_NONE);
+    if (!(traffic->experts.inside > 1))
+        return SAND_OK;
+    const uint32_t next = copy_at(group, i, group->place[i] + 1);
+    const struct step_place from = step_place_of(traffic, actor, rail);
+    if (next != i)
+        return step_edge_add(
+            traffic, flow, from,
+            step_place_of(traffic, actor_at(traffic, group->first + next, group->stage), rail));
+    const uint32_t other = traffic->rails > 1 ? rail : (rail + 1) % split->tp;
+    return step_edge_add(traffic, flow, from, step_place_of(traffic, actor, other));
+}
+
+static enum sand_rc add_outside(struct step_traffic *traffic, const struct group *group, uint32_t i,
+                                uint32_t rail)
+{
+    const uint32_t actor = actor_at(traffic, group->first + i, group->stage);
+    const uint32_t flow = step_flow_experts(traffic, actor, 1) + rail;
+    step_flow_begin(traffic, flow, STEP_FLOW_EXPERTS_OUT, group->stage, actor, SAND_NONE);
+    for (uint32_t j = 0; j < group->n; j++) {
+        if (group->place[j] != 0 || group->domain[j] == group->domain[i])
+            continue; // each other domain once
+        const uint32_t to = copy_at(group, j, group->place[i]);
+        SAND_TRY(step_edge_add(
+            traffic, flow, step_place_of(traffic, actor, rail),
+            step_place_of(traffic, actor_at(traffic, group->first + to, group->stage), rail)));
+    }
+    return SAND_OK;
+}
+
+static enum sand_rc group_edges(struct step_traffic *traffic, const struct group *group)
+{
+    for (uint32_t i = 0; i < group->n; i++)
+        for (uint32_t rail = 0; rail < traffic->rails_simulated; rail++) {
+            SAND_TRY(add_inside(traffic, group, i, rail));
+            SAND_TRY(add_outside(traffic, group, i, rail));
+        }
+    return SAND_OK;
+}
+
+enum sand_rc step_experts_edges(struct step_traffic *traffic)
+{
+    const uint32_t n = traffic->experts.copies;
+    if (n == 0)
+        return SAND_OK;
+    uint32_t *block = sand_calloc((size_t)3 * n, sizeof *block);
+    if (block == NULL)
+        return SAND_ERR_NOMEM;
+    struct group group = {
+        .n = n, .domain = block, .place = block + n, .size = block + 2 * (size_t)n};
+    enum sand_rc rc = SAND_OK;
+    for (group.first = 0; group.first < traffic->dp; group.first += n)
+        for (group.stage = 0; rc == SAND_OK && group.stage < traffic->pp; group.stage++) {
+            group_fill(traffic, &group);
+            rc = group_edges(traffic, &group);
+        }
+    sand_free(block);
+    return rc;
+}
+
+void step_experts_slow(const struct step_traffic *traffic, double *slowness)
+{
+    const uint32_t n = traffic->experts.copies;
+    for (uint32_t first = 0; n > 0 && first < traffic->dp; first += n)
+        for (uint32_t stage = 0; stage < traffic->pp; stage++) {
+            double slowest = 0;
+            for (uint32_t i = 0; i < n; i++) {
+                const double one = slowness[actor_at(traffic, first + i, stage)];
+                slowest = one > slowest ? one : slowest;
+            }
+            for (uint32_t i = 0; i < n; i++)
+                slowness[actor_at(traffic, first + i, stage)] = slowest;
+        }
+}
+
+// ---- bytes --------------------------------------------------------------------------------------
+
+// Share of tokens that have at least one of their experts in a given domain, if all experts are
+// equally likely: 1 - C(n - n/d, k) / C(n, k).
+static double reaches_domain(const struct sand_experts *experts, uint32_t domains)
+{
+    const double n = experts->n, elsewhere = n - n / domains;
+    double misses = 1;
+    for (uint32_t k = 0; k < experts->per_token; k++)
+        misses *= elsewhere > k ? (elsewhere - k) / (n - k) : 0;
+    return 1 - misses;
+}
+
+// Bytes of one all-to-all on a GPU's port inside the domain, and to each other domain.
+static void all_to_all_B(const struct step_setting *set, const struct step_expert_shape *shape,
+                         double *inside_B, double *outside_B)
+{
+    const struct sand_experts *experts = &set->q->job->model->experts;
+    const double token_B = set->activation_B / set->split->tp; // 16 bit, of this GPU's tokens
+    const double all_B = token_B * experts->per_token * set->split->imbalance;
+    const double here = shape->inside, d = shape->domains;
+    *inside_B = all_B * (here - 1) / set->split->ep;
+    *outside_B = d > 1 ? all_B * (set->split->ep - here) / set->split->ep / (d - 1) : 0;
+    if (d < 2 || set->split->dispatch == SAND_DISPATCH_ALL_TO_ALL)
+        return;
+    // One copy a domain; there every expert's own is handed on, to all but the GPU it came in at.
+    *outside_B = token_B * set->split->imbalance * reaches_domain(experts, shape->domains);
+    *inside_B = all_B * (here - 1) / here;
+}
+
+void step_experts_set(const struct step_setting *set, const struct step_traffic *traffic,
+                      double layers, double forwards, double backwards, struct step_chunk *chunk)
+{
+    const struct step_expert_shape *shape = &traffic->experts;
+    if (shape->copies == 0 || layers <= 0)
+        return;
+    double inside_B, outside_B;
+    all_to_all_B(set, shape, &inside_B, &outside_B);
+    const struct sand_link_type *link = shape->domains > 1 || set->type->scaleup_link == NULL
+                                            ? set->type->nic
+                                            : set->type->scaleup_link;
+    const double latency_s = link->base_latency_s + link->p2p_latency_s;
+    // Dispatch and combine, each way.
+    const double passes[2] = {forwards, backwards};
+    for (int b = 0; b < 2; b++) {
+        const double times = 2 * layers * passes[b] * set->q->job->software->ep_exposed;
+        chunk->experts_B[b] = times * inside_B;
+        chunk->experts_out_B[b] = times * outside_B;
+        chunk->experts_latency_s[b] = times * latency_s;
+    }
+}
+
+double step_experts_tp(const struct step_setting *set)
+{
+    const struct sand_experts *experts = &set->q->job->model->experts;
+    const double tp = set->split->tp, cut = sand_split_expert_tp(set->split);
+    // All ranks of an expert gather the tokens that any of them received, and scatter sums.
+    const double routed =
+        cut > 1 ? experts->per_token * set->split->imbalance * (cut - 1) / (tp - 1) : 0;
+    return routed + (experts->shared > 0 ? 1 : 0);
+}
+
+double step_experts_ring_share(const struct step_setting *set, const struct step_traffic *traffic)
+{
+    const double copies = sand_split_expert_copies(set->split), n = traffic->dp;
+    if (n < 2 || copies < 2)
+        return 0;
+    // Copies of an expert are further apart than those of all else: fewer of them in one domain.
+    const double group = (double)set->split->ep * sand_split_expert_tp(set->split) / set->split->tp;
+    const double here = traffic->channels / group;
+    const double share = (copies - 1) / copies / ((n - 1) / n);
+    return share * traffic->channels / (here > 1 ? here : 1);
+}
