@@ -85,6 +85,7 @@ enum sand_rc sand_step_layout_find(const struct sand_step_question *question,
 struct stage {
     double forward_s, backward_s, tp_s, dp_s;
     double first_backward_s, first_forward_s; // of its first chunk, which begins and ends a step
+    double weights_s;                         // of a zero-bubble backward, apart
     double reduce_s, gather_s;                // all pieces of all chunks
     double first_reduce_s, first_gather_s;    // one piece of the first chunk
     uint32_t first_pieces;
@@ -169,7 +170,8 @@ static void add_chunk(const struct step_header *h, const struct sand_step_layout
         stage->first_gather_s = gather_s;
     }
     stage->forward_s += pass_s[0];
-    stage->backward_s += pass_s[1];
+    stage->backward_s += pass_s[1] + chunk->weights_s;
+    stage->weights_s += chunk->weights_s;
     stage->reduce_s += chunk->pieces * reduce_s;
     stage->gather_s += chunk->pieces * gather_s;
 }
@@ -261,7 +263,9 @@ static double plain_s(const struct stages *all, const struct step_header *h, dou
             cycle_s,
             (both_s(&all->stage[all->n - 1]) + both_s(&all->stage[all->n - 2]) + 2 * send_s) / 2);
     const double held_up = larger(0, h->micro_batches - pp);
-    return pp * mean_s + 2 * send_s * (pp - 1) + (h->micro_batches - 1.0) * slowest_s +
+    // Gradients of weights do not hold up the stage before, and fill as much of the bubble (ZB-H1).
+    const double filled_s = 2 * (pp - 1) * all->stage[all->n / 2].weights_s;
+    return pp * mean_s - filled_s + 2 * send_s * (pp - 1) + (h->micro_batches - 1.0) * slowest_s +
            held_up * (cycle_s - slowest_s);
 }
 

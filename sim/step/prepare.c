@@ -261,12 +261,11 @@ static enum sand_rc check_question(const struct sand_step_question *q, struct sa
     const struct sand_job_spec *job = q->job;
     SAND_TRY(sand_split_check(job->model, &job->split, sand_job_gpus(job, q->fabric->gpus_per_node),
                               diag));
-    if (job->split.schedule == SAND_SCHEDULE_ZERO_BUBBLE || job->split.shard_group > 0 ||
-        job->split.context != SAND_CONTEXT_RING)
+    if (job->split.shard_group > 0 && job->split.shard_group != job->split.dp * job->split.cp)
         return sand_fail(diag, SAND_ERR_INPUT,
-                         "job \"%s\": the step level does not know shard groups, "
-                         "zero-bubble schedules and gathered contexts yet",
-                         job->id);
+                         "job \"%s\": the step level knows the memory of shard groups (shard_group "
+                         "%u of %u copies), not their traffic; leave shard_group out",
+                         job->id, job->split.shard_group, job->split.dp * job->split.cp);
     if (job->split.tp > 1 && q->fabric->gpus_per_node > 1 &&
         q->cluster->node_type->scaleup == SAND_SCALEUP_NONE && job->software->tp_exposed <= 0)
         return sand_fail(diag, SAND_ERR_INPUT, "job \"%s\": tensor parallelism without a link",

@@ -33,6 +33,8 @@ static struct run_input *input_of(const struct step_run *run, uint32_t a, uint32
 static int is_source(const struct step_run *run, uint32_t stage, const struct sand_stage_op *op)
 {
     const struct step_header *h = &run->problem->header;
+    if (op->weights)
+        return 1;
     return op->backward ? stage + 1 == h->pp && op->chunk + 1u == h->chunks
                         : stage == 0 && op->chunk == 0;
 }
@@ -49,7 +51,7 @@ static int needs_gather(const struct step_run *run, const struct sand_stage_op *
 static int needs_reduce(const struct step_run *run, const struct sand_stage_op *op)
 {
     const struct step_header *h = &run->problem->header;
-    return op->backward && h->overlap_reduce &&
+    return op->backward && (op->weights || !h->split_backward) && h->overlap_reduce &&
            (h->sharded || op->micro_batch + 1 == h->micro_batches);
 }
 
@@ -183,10 +185,12 @@ static enum sand_rc begin_piece(struct step_run *run, uint32_t a)
     const struct sand_stage_op *op = current_op(run, a);
     const struct step_chunk *chunk = chunk_of(run, what->stage, op->chunk);
     const uint32_t pieces = pieces_of(run, what->stage, op);
-    const double work_s =
-        (op->backward ? chunk->backward_s : chunk->forward_s) * what->slowness / pieces;
+    const double work_s = (op->weights    ? chunk->weights_s
+                           : op->backward ? chunk->backward_s
+                                          : chunk->forward_s) *
+                          what->slowness / pieces;
     actor->compute_s += work_s;
-    if (op->backward)
+    if (op->backward && !op->weights)
         actor->recompute_s += chunk->recompute_s * what->slowness / pieces;
     actor->state = RUN_WORKING;
     SAND_TRY(gather_ahead(run, a));
@@ -421,7 +425,7 @@ static enum sand_rc piece_done(struct step_run *run, uint32_t a)
     actor->ready = run->engine->now;
     const struct sand_stage_op *op = current_op(run, a);
     // The output leaves before the reduction: who waits for it is not held up.
-    if (actor->piece + 1 == pieces_of(run, run->problem->actors[a].stage, op))
+    if (actor->piece + 1 == pieces_of(run, run->problem->actors[a].stage, op) && !op->weights)
         SAND_TRY(send_output(run, a, op));
     if (!needs_reduce(run, op))
         return end_piece(run, a);
@@ -481,7 +485,9 @@ static enum sand_rc work_done(struct step_run *run, uint32_t a)
     const struct sand_stage_op *op = current_op(run, a);
     const struct step_chunk *chunk = chunk_of(run, what->stage, op->chunk);
     const uint32_t pieces = pieces_of(run, what->stage, op);
-    run->actors[a].tp_begun = run->engine->now;
+    run->actors[a].tp_begun = run->actors[a].experts_begun = run->engine->now;
+    if (op->weights)
+        return piece_done(run, a);
     if (what->tp_flow == SAND_NONE || chunk->tp_B[op->backward] <= 0)
         return tp_done(run, a);
     return put_send(run, a, what->tp_flow, chunk->tp_B[op->backward] / pieces,

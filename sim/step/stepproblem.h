@@ -37,6 +37,7 @@ struct step_flow {
 struct step_chunk {
     double forward_s, backward_s; // compute; recomputation is in the backward
     double recompute_s;
+    double weights_s; // zero-bubble: gradients of weights, which are then not in the backward
     double tp_B[2], tp_latency_s[2];       // exposed tensor-parallel traffic forward, backward
     double cp_B[2], cp_latency_s[2];       // exposed context-parallel traffic of a hop
     double experts_B[2], experts_out_B[2]; // exposed all-to-alls: on a port inside, to a domain
@@ -60,6 +61,8 @@ struct step_header {
     uint32_t overlap_reduce, overlap_gather, gathers;
     uint32_t sharded;         // every micro-batch gathers weights and reduces gradients
     uint32_t gather_backward; // and gathers them again backwards
+    uint32_t split_backward;  // gradients of weights are operations of their own
+    uint32_t pad;
     double exposed_reduce, exposed_gather; // share of the overlapped traffic that holds compute up
     double send_B, send_latency_s;
     double overhead_s;

@@ -65,23 +65,33 @@ static void set_tp(const struct step_setting *set, double layers, double forward
     chunk->tp_latency_s[1] = layers * backwards * latency_s;
 }
 
+// Keys and values of a context rank, 16 bit.
+static double context_B(const struct step_setting *set)
+{
+    const struct sand_transformer *model = set->q->job->model;
+    const struct sand_head_widths widths = sand_model_head_widths(model);
+    const double columns = model->latent.kv_rank > 0 ? widths.q + widths.value : widths.kv;
+    return 2.0 * set->tokens * columns / set->split->tp;
+}
+
 // Ring attention (Liu et al. 2023, arXiv:2310.01889): keys and values go once round the context
-// ranks forwards; backwards they do so again with their gradients.
+// ranks forwards; backwards they do so again with their gradients. Gathered (Llama 3 report,
+// section 3.3.2), they are as many bytes, in one collective that nothing hides.
 static void set_cp(const struct step_setting *set, double layers, double forwards, double backwards,
                    struct step_chunk *chunk)
 {
-    const struct sand_transformer *model = set->q->job->model;
-    const uint32_t hops = set->split->cp - 1;
-    const double kv_B =
-        2.0 * 2.0 * set->tokens * model->n_kv_heads * model->head_dim / set->split->tp;
-    const double exposed = set->q->job->software->tp_exposed;
+    const uint32_t cp = set->split->cp, hops = cp - 1;
+    const int gathered = set->split->context == SAND_CONTEXT_GATHER;
+    const double exposed = gathered ? 1 : set->q->job->software->tp_exposed;
     const uint32_t domain_gpus = set->q->fabric->nodes_per_domain * set->type->n_gpus;
-    const int inside =
-        set->type->scaleup_link != NULL && set->split->cp * set->split->tp <= domain_gpus;
-    const double latency_s =
-        (inside ? set->type->scaleup_link : set->type->nic)->p2p_latency_s * exposed * hops;
-    chunk->cp_B[0] = layers * forwards * exposed * hops * kv_B;
-    chunk->cp_B[1] = layers * backwards * exposed * hops * kv_B;
+    const int inside = set->type->scaleup_link != NULL && cp * set->split->tp <= domain_gpus;
+    const struct sand_link_type *link = inside ? set->type->scaleup_link : set->type->nic;
+    const double latency_s = gathered && hops > 0
+                                 ? link->base_latency_s + hops * link->step_latency_s
+                                 : link->p2p_latency_s * exposed * hops;
+    const double hop_B = exposed * hops * context_B(set);
+    chunk->cp_B[0] = layers * forwards * hop_B;
+    chunk->cp_B[1] = layers * backwards * hop_B;
     chunk->cp_latency_s[0] = layers * forwards * latency_s;
     chunk->cp_latency_s[1] = layers * backwards * latency_s;
 }
@@ -98,15 +108,19 @@ static void set_compute(const struct step_setting *set, const struct step_traffi
         chunk->recompute_s += n * set->layer[kind].recompute_s;
         chunk->forward_s += n * set->layer[kind].forward_s;
         chunk->backward_s += n * set->layer[kind].backward_s;
+        chunk->weights_s += n * set->layer[kind].weights_s;
     }
     chunk->backward_s += chunk->recompute_s;
     if (is_last(set, stage, index)) {
         chunk->forward_s += set->head.forward_s;
         chunk->backward_s += set->head.backward_s;
+        chunk->weights_s += set->head.weights_s;
     }
     chunk->recompute_s *= set->slowdown;
     chunk->forward_s *= set->slowdown;
     chunk->backward_s *= set->slowdown;
+    chunk->weights_s *= set->split->schedule == SAND_SCHEDULE_ZERO_BUBBLE ? set->slowdown : 0;
+    chunk->backward_s -= chunk->weights_s;
     double again = set->split->recompute == SAND_RECOMPUTE_FULL ? 1 : 0;
     if (set->split->recompute == SAND_RECOMPUTE_PARTIAL)
         again = set->split->recompute_share;
@@ -218,6 +232,7 @@ void step_header_set(const struct step_setting *set, struct step_header *h)
     h->micro_batches = sand_split_micro_batches(split);
     const int parallel = split->dp * split->cp > 1;
     h->sharded = parallel && is_sharded(split);
+    h->split_backward = split->schedule == SAND_SCHEDULE_ZERO_BUBBLE;
     h->gather_backward = h->sharded && split->sharding == SAND_SHARD_PARAMETERS;
     h->gathers = parallel && (split->distributed_optimizer || h->sharded);
     h->overlap_reduce = h->sharded || (split->overlap_grad_reduce && parallel);

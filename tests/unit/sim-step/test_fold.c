@@ -53,6 +53,8 @@ static const struct step_case shapes[] = {
     // GPUs: 8 to 1,024
     {.n_nodes = 1, .tp = 8, .dp = 1},
     {.n_nodes = 1, .tp = 2, .pp = 2, .dp = 2},
+    {.n_nodes = 4, .tp = 2, .pp = 4, .dp = 4, .schedule = SAND_SCHEDULE_ZERO_BUBBLE},
+    {.n_nodes = 4, .tp = 2, .pp = 4, .dp = 4, .schedule = SAND_SCHEDULE_GPIPE},
     // experts: inside a node, across nodes, cut by tensor parallelism or not, folded over it
     {.n_nodes = 2, .tp = 1, .pp = 2, .dp = 8, .ep = 4},
     {.n_nodes = 4, .tp = 1, .pp = 1, .dp = 32, .ep = 16},

@@ -87,6 +87,29 @@ Test(step_experts, without_groups_nothing_is_exchanged)
     fixture_free(&f);
 }
 
+Test(step_experts, schedules_cost_their_bubbles)
+{
+    // Equal stages (no head to speak of), sends that take no time: GPipe idles as 1F1B does, ZB-H1
+    // (p - 1) 2 W less (Qi et al. 2023, table 2).
+    struct step_case what = {.n_nodes = 4, .tp = 8, .pp = 4, .micro_batches = 12};
+    fixture_init(&f, &what);
+    f.model.vocab = 8;
+    f.nic.p2p_latency_s = 0;
+    f.software.tp_exposed = 0;
+    f.kernels.logit_B = 0;
+    const double plain_s = fixture_solve(&f.question).bubble_s;
+    f.job.split.schedule = SAND_SCHEDULE_GPIPE;
+    const double gpipe_s = fixture_solve(&f.question).bubble_s;
+    f.job.split.schedule = SAND_SCHEDULE_ZERO_BUBBLE;
+    const double zero_s = fixture_solve(&f.question).bubble_s;
+    cr_assert_float_eq(gpipe_s / plain_s, 1, 0.02);
+    cr_assert_gt(plain_s, 0.0);
+    // Two layers a stage: their products are a third of forward and backward but for attention.
+    cr_assert_lt(zero_s, 0.6 * plain_s);
+    cr_assert_gt(zero_s, 0.2 * plain_s);
+    fixture_free(&f);
+}
+
 Test(step_experts, imbalance_costs_more_the_larger_it_is)
 {
     struct step_case what = {.n_nodes = 4, .dp = 32, .ep = 16};
