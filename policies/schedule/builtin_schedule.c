@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "builtin_schedule.h"
 
-extern const struct sandtable_schedule sand_schedule_fifo, sand_schedule_easy;
+extern const struct sandtable_schedule sand_schedule_fifo, sand_schedule_easy,
+    sand_schedule_recorded;
 
-const struct sandtable_schedule *const sand_builtin_schedule[] = {&sand_schedule_fifo,
-                                                                  &sand_schedule_easy, NULL};
+const struct sandtable_schedule *const sand_builtin_schedule[] = {
+    &sand_schedule_fifo, &sand_schedule_easy, &sand_schedule_recorded, NULL};

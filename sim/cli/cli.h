@@ -39,7 +39,7 @@ extern const struct sand_verb sand_verb_run, sand_verb_validate, sand_verb_step,
     sand_verb_policy, sand_verb_schema, sand_verb_validate_schedule, sand_verb_cache,
     sand_verb_explain;
 extern const struct sand_verb sand_verb_fabric, sand_verb_export, sand_verb_import;
-extern const struct sand_verb sand_verb_validate_steps;
+extern const struct sand_verb sand_verb_validate_steps, sand_verb_backtest;
 
 // Runs the program; returns its exit status.
 int sand_cli_main(int argc, char **argv);

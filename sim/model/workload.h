@@ -165,6 +165,10 @@ struct sand_job_spec {
     const struct sand_software *software;
     struct sand_split split;
     struct sand_checkpoint_spec checkpoint;
+    // From a trace.
+    long row_line;     // line of the file, 1 = the first; 0: from no trace
+    int has_start;     // the trace says when it started:
+    int64_t record_ns; // then
 };
 
 // GPUs that a job asks for, of nodes with `per_node` each.

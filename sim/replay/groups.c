@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "mem.h"
+#include "sizegroup.h"
 #include "sorter.h"
 #include "units.h"
 
@@ -87,19 +88,6 @@ void sand_groups_close(struct sand_world *w)
 
 // ---- names --------------------------------------------------------------------------------------
 
-// Text order is order of size.
-static const char *size_name(uint64_t gpus)
-{
-    static const struct {
-        uint64_t most;
-        const char *name;
-    } sizes[] = {{1, "1 GPU"}, {8, "2-8 GPUs"}, {64, "9-64 GPUs"}, {512, "65-512 GPUs"}};
-    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
-        if (gpus <= sizes[i].most)
-            return sizes[i].name;
-    return "above 512 GPUs";
-}
-
 static const char *name_of(const struct sand_world_job *j, enum by by)
 {
     switch (by) {
@@ -108,7 +96,7 @@ static const char *name_of(const struct sand_world_job *j, enum by by)
     case BY_USER:
         return j->spec->user;
     case BY_SIZE:
-        return size_name(j->gpus);
+        return sand_size_group(j->gpus);
     default:
         return "all";
     }

@@ -26,7 +26,7 @@ enum { MAX_IDLE_WAKES = 100000 };
 
 enum sand_rc sand_glue_violation(const struct sand_glue *glue, const char *format, ...)
 {
-    char text[256];
+    char text[512];
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);

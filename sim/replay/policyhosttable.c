@@ -113,6 +113,25 @@ static int host_shares_nodes(const struct sandtable_host *host)
     return glue_of(host)->world->experiment->allocation == SAND_ALLOCATE_GPUS;
 }
 
+static int64_t host_recorded_start_ns(const struct sandtable_host *host, uint32_t job)
+{
+    const struct sand_world_job *j = sand_jobs_find(glue_of(host)->world, job);
+    return j && j->spec->has_start ? j->spec->record_ns : -1;
+}
+
+static int host_fail_job(const struct sandtable_host *host, uint32_t job, const char *message)
+{
+    struct sand_world *w = glue_of(host)->world;
+    const struct sand_world_job *j = sand_jobs_find(w, job);
+    message = message ? message : "fails without a message";
+    if (!j)
+        return note(w, "job number %u, which neither waits nor runs, %s", job, message);
+    if (j->spec->row_line > 0)
+        return note(w, "job \"%s\" (line %ld of its trace) %s", j->spec->id, j->spec->row_line,
+                    message);
+    return note(w, "job \"%s\" %s", j->spec->id, message);
+}
+
 static size_t host_tenants(const struct sandtable_host *host, uint32_t node,
                            const struct sandtable_tenant **out)
 {
@@ -226,10 +245,10 @@ static int host_wake_at(const struct sandtable_host *host, int64_t date_ns)
     if (date_ns <= w->now_ns)
         return note(w, "asks to be woken at %lld ns, which is not after now, %lld ns",
                     (long long)date_ns, (long long)w->now_ns);
-    if (date_ns == w->wake_ns || date_ns > w->end_ns)
+    if (date_ns == w->wake_ns)
         return 0;
     w->wake_ns = date_ns;
-    w->n_wakes_ahead++;
+    w->n_wakes_ahead++; // also beyond the end: it would come
     w->inner_rc = sand_world_put(w, date_ns, SAND_RANK_TIMER, SAND_EVENT_WAKE, SAND_NONE, NULL);
     return w->inner_rc == SAND_OK ? 0 : REFUSED;
 }
@@ -253,5 +272,7 @@ void sand_glue_table(struct sand_glue *glue)
                                          .recorded_ns = host_recorded_ns,
                                          .start_on = host_start_on,
                                          .shares_nodes = host_shares_nodes,
-                                         .tenants = host_tenants};
+                                         .tenants = host_tenants,
+                                         .recorded_start_ns = host_recorded_start_ns,
+                                         .fail_job = host_fail_job};
 }

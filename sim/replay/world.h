@@ -308,7 +308,7 @@ struct sand_world {
     int deciding;
     enum sand_rc inner_rc; // of work done inside a callback
     int policy_failed;
-    char policy_message[256];
+    char policy_message[512];
     struct sandtable_event *events; // queued while a policy runs
     size_t n_events, events_capacity;
 

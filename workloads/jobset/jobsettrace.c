@@ -49,6 +49,9 @@ static enum sand_rc advance(struct sand_jobfeed *feed, struct sand_diag *diag)
         .submit_ns = row->submit_ns,
         .work_s = sand_s_from_ns(row->run_ns),
         .walltime_s = row->request_ns > 0 ? sand_s_from_ns(row->request_ns) : 0,
+        .row_line = row->line,
+        .has_start = row->start_ns >= 0,
+        .record_ns = row->start_ns,
     };
     feed->late += row->submit_ns >= feed->experiment->duration_ns;
     if (class && class->speed == SAND_TRACE_MODEL)

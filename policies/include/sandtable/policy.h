@@ -170,6 +170,10 @@ struct sandtable_host {
      * O(1). */
     size_t (*tenants)(const struct sandtable_host *, uint32_t node,
                       const struct sandtable_tenant **out);
+    /* When a job started by the trace it is from, -1 if the trace does not say. */
+    int64_t (*recorded_start_ns)(const struct sandtable_host *, uint32_t job);
+    /* fail(), because of a job: the host adds its name and the row it was read from. */
+    int (*fail_job)(const struct sandtable_host *, uint32_t job, const char *message);
 };
 
 /* ---- schedule: who starts
