@@ -6,6 +6,7 @@
 #include "graph.h"
 #include "ids.h"
 #include "mem.h"
+#include "unionfind.h"
 
 static enum sand_rc no_memory(struct sand_diag *diag)
 {
@@ -161,26 +162,8 @@ static int node_lives(const struct sand_graph_loss *loss, uint32_t node)
     return loss == NULL || loss->nodes == NULL || !loss->nodes[node];
 }
 
-// Union-find: the root of s, paths halved on the way.
-static uint32_t root_of(uint32_t *up, uint32_t s)
-{
-    while (up[s] != s)
-        s = up[s] = up[up[s]];
-    return s;
-}
-
-// The lower number becomes the root, so that pieces are numbered by their first switch.
-static void join(uint32_t *up, uint32_t a, uint32_t b)
-{
-    a = root_of(up, a);
-    b = root_of(up, b);
-    if (a < b)
-        up[b] = a;
-    else
-        up[a] = b;
-}
-
-// What NICs join: their planes, and with relaying nodes all NICs of a node.
+// A piece is numbered by its first switch. What NICs join: their planes, and with relaying nodes
+// all NICs of a node.
 static void join_by_nodes(const struct sand_graph *g, const struct sand_graph_loss *loss,
                           uint32_t *up)
 {
@@ -196,7 +179,7 @@ static void join_by_nodes(const struct sand_graph *g, const struct sand_graph_lo
         if (first == SAND_NONE)
             first = g->leaf_of[i];
         else
-            join(up, first, g->leaf_of[i]);
+            sand_union_join(up, first, g->leaf_of[i]);
     }
 }
 
@@ -210,10 +193,10 @@ enum sand_rc sand_graph_parts(const struct sand_graph *graph, const struct sand_
         up[s] = s;
     for (uint32_t i = 0; i < graph->n_edges; i++)
         if (lives(loss, graph->edges[i].a) && lives(loss, graph->edges[i].b))
-            join(up, graph->edges[i].a, graph->edges[i].b);
+            sand_union_join(up, graph->edges[i].a, graph->edges[i].b);
     join_by_nodes(graph, loss, up);
     for (uint32_t s = 0; s < graph->n_switches; s++) {
-        uint32_t root = root_of(up, s);
+        uint32_t root = sand_union_root(up, s);
         part[s] = !lives(loss, s) ? SAND_NONE : root == s ? n++ : part[root];
     }
     sand_free(up);

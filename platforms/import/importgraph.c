@@ -4,23 +4,7 @@
 #include <stdlib.h>
 
 #include "importtree.h"
-
-static uint32_t root_of(uint32_t *up, uint32_t s)
-{
-    while (up[s] != s)
-        s = up[s] = up[up[s]];
-    return s;
-}
-
-static void join(uint32_t *up, uint32_t a, uint32_t b)
-{
-    a = root_of(up, a);
-    b = root_of(up, b);
-    if (a < b)
-        up[b] = a;
-    else
-        up[a] = b;
-}
+#include "unionfind.h"
 
 static uint32_t *roots(struct import_job *job, size_t n)
 {
@@ -40,9 +24,9 @@ static int check_pieces(struct import_job *job, const struct import_graph *g)
     if (up == NULL)
         return 0;
     for (size_t i = 0; i < g->n_cables; i++)
-        join(up, g->cables[i].a, g->cables[i].b);
+        sand_union_join(up, g->cables[i].a, g->cables[i].b);
     for (size_t i = 0; i < g->n_switches; i++)
-        if (root_of(up, (uint32_t)i) == i && pieces++ == 1)
+        if (sand_union_root(up, (uint32_t)i) == i && pieces++ == 1)
             other = (uint32_t)i;
     if (pieces <= 1)
         return 1;
@@ -114,7 +98,7 @@ static uint32_t *join_pods(struct import_job *job, const struct import_graph *g)
     uint32_t *up = roots(job, g->n_switches);
     for (size_t i = 0; up && i < g->n_cables; i++)
         if (g->switches[g->cables[i].a].tier < 2 && g->switches[g->cables[i].b].tier < 2)
-            join(up, g->cables[i].a, g->cables[i].b);
+            sand_union_join(up, g->cables[i].a, g->cables[i].b);
     return up;
 }
 
@@ -130,7 +114,7 @@ static int make_pods(struct import_job *job, const struct import_graph *g, uint3
         const struct import_switch *s = &g->switches[i];
         if (s->tier != 0 || s->n_endpoints == 0)
             continue;
-        uint32_t root = root_of(up, (uint32_t)i);
+        uint32_t root = sand_union_root(up, (uint32_t)i);
         if (pod_of[root] == 0) {
             t->pods[t->n_pods++] = (struct import_pod){.name = s->name};
             pod_of[root] = (uint32_t)t->n_pods;
@@ -156,7 +140,7 @@ static void add_capacities(const struct import_graph *g, uint32_t *up, const uin
             a = g->cables[i].b;
             b = g->cables[i].a;
         }
-        uint32_t pod = pod_of[root_of(up, a)];
+        uint32_t pod = pod_of[sand_union_root(up, a)];
         if (g->switches[a].tier == 0 && g->switches[b].tier == 1)
             leaf_up[a] += g->cables[i].Bps;
         else if (g->switches[a].tier == 1 && g->switches[b].tier == 2 && pod > 0)
@@ -169,7 +153,7 @@ static void fill_tree(const struct import_graph *g, uint32_t *up, const uint32_t
 {
     for (size_t i = 0; i < g->n_switches; i++) {
         const struct import_switch *s = &g->switches[i];
-        uint32_t pod = pod_of[root_of(up, (uint32_t)i)];
+        uint32_t pod = pod_of[sand_union_root(up, (uint32_t)i)];
         if (s->tier == 0 && s->n_endpoints > 0)
             t->leaves[t->n_leaves++] =
                 (struct import_leaf){s->name, s->line, s->n_endpoints, pod - 1, leaf_up[i]};

@@ -9,6 +9,7 @@
 #include "choice.h"
 #include "diag.h"
 #include "sandtable/policy.h"
+#include "units.h"
 
 enum sand_policy_family {
     SAND_POLICY_SCHEDULE,
@@ -51,6 +52,9 @@ void sand_policy_unbind(struct sand_policy *policy);
 // Value of a declared parameter, SI; NaN if the policy did not declare it, or if it is required and
 // the policy is not bound. O(n_params).
 double sand_policy_param(const struct sand_policy *policy, const char *name);
+
+// The dimension in which a declared parameter is written; a number for words.
+enum sand_dim sand_policy_dim(const struct sandtable_param *param);
 
 // The built-ins, for `sandtable policy list`: fills *policy with unbound tables and defaults;
 // returns 0 past the last. Families in the order of the enum; nothing to free.

@@ -8,7 +8,7 @@
 #include "mem.h"
 #include "units.h"
 
-static enum sand_dim dim_of(const struct sandtable_param *param)
+enum sand_dim sand_policy_dim(const struct sandtable_param *param)
 {
     switch ((enum sandtable_dim)param->dim) {
     case SANDTABLE_NUMBER:
@@ -62,8 +62,8 @@ static enum sand_rc out_of_range(const struct sand_choice_param *given,
                                  const struct sand_policy *policy, struct sand_diag *diag)
 {
     char low[64], high[64];
-    sand_quantity_format(param->min, dim_of(param), 6, low, sizeof low);
-    sand_quantity_format(param->max, dim_of(param), 6, high, sizeof high);
+    sand_quantity_format(param->min, sand_policy_dim(param), 6, low, sizeof low);
+    sand_quantity_format(param->max, sand_policy_dim(param), 6, high, sizeof high);
     const int has_low = !isinf(param->min), has_high = !isinf(param->max);
     sand_diag_add(diag, SAND_ERROR, given->file, given->line,
                   "parameter \"%s\" of %s is \"%s\": must be %s%s%s%s%s", given->name, policy->type,
@@ -121,7 +121,8 @@ static enum sand_rc parse_one(const struct sand_choice_param *given,
     char why[256] = "";
     if (param->dim == SANDTABLE_WORD)
         return parse_word(given, param, policy, value, diag);
-    const enum sand_rc rc = sand_quantity_parse(given->text, dim_of(param), value, why, sizeof why);
+    const enum sand_rc rc =
+        sand_quantity_parse(given->text, sand_policy_dim(param), value, why, sizeof why);
     if (rc != SAND_OK) {
         sand_diag_add(diag, SAND_ERROR, given->file, given->line,
                       "parameter \"%s\" of %s is \"%s\": %s", given->name, policy->type,
@@ -177,7 +178,8 @@ static enum sand_rc check_required(const struct sand_choice *choice,
     }
     sand_diag_add(diag, SAND_ERROR, choice->file, choice->line,
                   "%s needs <param name=\"%s\" value=\"%s\"/>: %s", policy->type, param->name,
-                  param->dim == SANDTABLE_WORD ? param->words[0] : sand_dim_example(dim_of(param)),
+                  param->dim == SANDTABLE_WORD ? param->words[0]
+                                               : sand_dim_example(sand_policy_dim(param)),
                   param->doc);
     return SAND_ERR_INPUT;
 }

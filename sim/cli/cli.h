@@ -51,6 +51,9 @@ int sand_cli_main(int argc, char **argv);
 // usage error, as argp does.
 void sand_cli_parse(const struct argp *argp, int argc, char **argv, void *input);
 
+// An argp parser with one child and nothing of its own: the child gets its input.
+error_t sand_cli_pass_input(int key, char *arg, struct argp_state *state);
+
 // A whole number from `min` to 4294967294; argp_error otherwise.
 uint32_t sand_cli_count(struct argp_state *state, const char *option, const char *text,
                         uint32_t min);

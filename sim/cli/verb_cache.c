@@ -43,20 +43,11 @@ static enum sand_rc print_info(const char *dir, struct sand_diag *diag)
     return SAND_OK;
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-    (void)arg;
-    if (key != ARGP_KEY_INIT)
-        return ARGP_ERR_UNKNOWN;
-    state->child_inputs[0] = state->input;
-    return 0;
-}
-
 static enum sand_rc with_cache(int argc, char **argv, const char *text,
                                enum sand_rc (*work)(const char *dir, struct sand_diag *diag))
 {
     static const struct argp_child children[] = {{&sand_cli_cache_argp, 0, NULL, 0}, {0}};
-    const struct argp argp = {NULL, parse, NULL, text, children, NULL, NULL};
+    const struct argp argp = {NULL, sand_cli_pass_input, NULL, text, children, NULL, NULL};
     struct sand_cli_cache cache = {0};
     struct sand_diag diag = {0};
     enum sand_rc rc = SAND_OK;

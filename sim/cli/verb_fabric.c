@@ -53,20 +53,11 @@ enum sand_rc sand_cli_with_graph(const struct sand_cli_load *load, sand_cli_grap
     return rc;
 }
 
-static error_t parse_experiment(int key, char *arg, struct argp_state *state)
-{
-    (void)arg;
-    if (key != ARGP_KEY_INIT)
-        return ARGP_ERR_UNKNOWN;
-    state->child_inputs[0] = state->input;
-    return 0;
-}
-
 enum sand_rc sand_cli_run_on_cluster(int argc, char **argv, const char *doc_text,
                                      sand_cli_cluster_fn *work)
 {
     static const struct argp_child children[] = {{&sand_cli_load_argp, 0, NULL, 0}, {0}};
-    const struct argp argp = {NULL, parse_experiment, "EXPERIMENT.xml", doc_text, children, NULL,
+    const struct argp argp = {NULL, sand_cli_pass_input, "EXPERIMENT.xml", doc_text, children, NULL,
                               NULL};
     struct sand_cli_load load = {0};
     struct sand_spec *spec = NULL;

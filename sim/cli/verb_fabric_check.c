@@ -21,15 +21,6 @@ static const char doc[] =
     "3 "
     "if the fabric is in pieces or a NIC is cut off.";
 
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-    (void)arg;
-    if (key != ARGP_KEY_INIT)
-        return ARGP_ERR_UNKNOWN;
-    state->child_inputs[0] = state->input;
-    return 0;
-}
-
 static void print_switches(const struct sand_graph *g)
 {
     int is_tree = g->kind != SAND_FABRIC_DRAGONFLY && g->kind != SAND_FABRIC_TORUS;
@@ -235,7 +226,8 @@ static enum sand_rc check(const struct sand_experiment *experiment, const struct
 static enum sand_rc run(int argc, char **argv)
 {
     static const struct argp_child children[] = {{&sand_cli_load_argp, 0, NULL, 0}, {0}};
-    static const struct argp argp = {NULL, parse, "EXPERIMENT.xml", doc, children, NULL, NULL};
+    static const struct argp argp = {
+        NULL, sand_cli_pass_input, "EXPERIMENT.xml", doc, children, NULL, NULL};
     struct sand_cli_load load = {0};
     sand_cli_parse(&argp, argc, argv, &load);
     enum sand_rc rc = sand_cli_with_graph(&load, check, NULL);

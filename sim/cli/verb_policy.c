@@ -39,26 +39,6 @@ static enum sand_rc print_list(void)
 // ---- show
 // -----------------------------------------------------------------------------------------
 
-static enum sand_dim dim_of(uint32_t dim)
-{
-    switch ((enum sandtable_dim)dim) {
-    case SANDTABLE_COUNT:
-        return SAND_DIM_COUNT;
-    case SANDTABLE_FRACTION:
-        return SAND_DIM_FRACTION;
-    case SANDTABLE_TIME_S:
-        return SAND_DIM_TIME;
-    case SANDTABLE_BYTES:
-        return SAND_DIM_BYTES;
-    case SANDTABLE_RATE_PER_S:
-        return SAND_DIM_RATE;
-    case SANDTABLE_NUMBER:
-    case SANDTABLE_WORD:
-        break;
-    }
-    return SAND_DIM_NUMBER;
-}
-
 static void print_words(const struct sandtable_param *param)
 {
     printf("    one of");
@@ -72,7 +52,7 @@ static void print_words(const struct sandtable_param *param)
 
 static void print_param(const struct sandtable_param *param)
 {
-    enum sand_dim dim = dim_of(param->dim);
+    enum sand_dim dim = sand_policy_dim(param);
     char value[64], low[64], high[64];
     printf("  %s: %s\n", param->name, param->doc);
     if (param->dim == SANDTABLE_WORD) {

@@ -12,15 +12,6 @@ static const char doc[] = "Examples:\n"
                           "memory, fabric and policies, and reports every problem with its file "
                           "and line.";
 
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-    (void)arg;
-    if (key != ARGP_KEY_INIT)
-        return ARGP_ERR_UNKNOWN;
-    state->child_inputs[0] = state->input;
-    return 0;
-}
-
 static enum sand_rc validate(const struct sand_cli_load *load, struct sand_diag *diag)
 {
     struct sand_spec *spec = NULL;
@@ -41,7 +32,8 @@ static enum sand_rc validate(const struct sand_cli_load *load, struct sand_diag 
 static enum sand_rc run(int argc, char **argv)
 {
     static const struct argp_child children[] = {{&sand_cli_load_argp, 0, NULL, 0}, {0}};
-    static const struct argp argp = {NULL, parse, "EXPERIMENT.xml", doc, children, NULL, NULL};
+    static const struct argp argp = {
+        NULL, sand_cli_pass_input, "EXPERIMENT.xml", doc, children, NULL, NULL};
     struct sand_cli_load load = {0};
     struct sand_diag diag = {0};
     sand_cli_parse(&argp, argc, argv, &load);
