@@ -20,6 +20,7 @@ enum sand_rc sand_explain_load(struct sand_results *results, struct sand_explain
     LOAD(jobs)
     LOAD(attempts)
     LOAD(incidents)
+    LOAD(degradations)
     LOAD(checkpoints)
     LOAD(steps)
     LOAD(links)

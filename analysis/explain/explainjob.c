@@ -184,6 +184,62 @@ static void print_incidents(const struct sand_explain_output *output,
             picked[0]->incident, job->replication);
 }
 
+// ---- faulty parts -------------------------------------------------------------------------------
+
+static int64_t part_ns(const struct sand_degradations_row *row)
+{
+    return row->still_ns + row->slow_ns;
+}
+
+// Those that cost the job most, the earlier of equal ones first.
+static size_t pick_parts(const struct sand_explain_rows *rows, const struct sand_jobs_row *job,
+                         const struct sand_degradations_row *picked[MOST_INCIDENTS])
+{
+    size_t n = 0;
+    for (size_t i = 0; i < rows->n_degradations; i++) {
+        const struct sand_degradations_row *row = &rows->degradations[i];
+        if (row->replication != job->replication || row->job != job->job || part_ns(row) == 0)
+            continue;
+        size_t at = n < MOST_INCIDENTS ? n++ : MOST_INCIDENTS;
+        for (; at > 0 && part_ns(row) > part_ns(picked[at - 1]); at--)
+            if (at < MOST_INCIDENTS)
+                picked[at] = picked[at - 1];
+        if (at < MOST_INCIDENTS)
+            picked[at] = row;
+    }
+    return n;
+}
+
+static void print_parts_at_fault(const struct sand_explain_output *output,
+                                 const struct sand_explain_rows *rows,
+                                 const struct sand_jobs_row *job)
+{
+    const struct sand_degradations_row *picked[MOST_INCIDENTS];
+    const size_t n = pick_parts(rows, job, picked);
+    if (n == 0)
+        return;
+    sand_text_heading(output->out, output->style, "COSTLIEST FAULTY PARTS", "");
+    fputs("  time stood still and steps made longer, also of steps that were lost later\n",
+          output->out);
+    for (size_t i = 0; i < n; i++) {
+        const struct sand_degradations_row *d = picked[i];
+        char label[2 * SAND_STR_SIZE];
+        snprintf(label, sizeof label, "%.20s, %.40s", d->fault_class.text, d->part.text);
+        sand_explain_time(output, label, sand_s_from_ns(part_ns(d)), 0);
+        fprintf(output->out, "    %s from %s", d->effect.text,
+                sand_explain_date(sand_s_from_ns(d->fault_ns)).s);
+        if (d->noticed_ns >= 0)
+            fprintf(output->out, ", noticed at %s",
+                    sand_explain_date(sand_s_from_ns(d->noticed_ns)).s);
+        if (d->healed_ns >= 0)
+            fprintf(output->out, ", over at %s", sand_explain_date(sand_s_from_ns(d->healed_ns)).s);
+        if (d->downs > 0)
+            fprintf(output->out, ", down %" PRIu32 " time%s", d->downs,
+                    sand_explain_plural(d->downs));
+        fputs("\n", output->out);
+    }
+}
+
 // ---- JSON ---------------------------------------------------------------------------------------
 
 static void put_queue(const struct sand_explain_output *output,
@@ -244,5 +300,6 @@ enum sand_rc sand_explain_job(struct sand_results *results, uint32_t replication
     print_queue(output, job, &story);
     print_step(output, &account);
     print_incidents(output, &rows, job);
+    print_parts_at_fault(output, &rows, job);
     return sand_explain_finish(output, diag);
 }

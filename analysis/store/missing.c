@@ -16,8 +16,9 @@ static const struct {
     {SAND_TABLE_incidents, "job"},          {SAND_TABLE_incidents, "node"},
     {SAND_TABLE_incidents, "component"},    {SAND_TABLE_incidents, "recovered_ns"},
     {SAND_TABLE_incidents, "replacement"},  {SAND_TABLE_checkpoints, "resume_ns"},
-    {SAND_TABLE_checkpoints, "durable_ns"}, {SAND_TABLE_decisions, "job"},
-    {SAND_TABLE_decisions, "node"},
+    {SAND_TABLE_degradations, "job"},       {SAND_TABLE_degradations, "noticed_ns"},
+    {SAND_TABLE_degradations, "healed_ns"}, {SAND_TABLE_checkpoints, "durable_ns"},
+    {SAND_TABLE_decisions, "job"},          {SAND_TABLE_decisions, "node"},
 };
 
 static const double no_number = NAN;

@@ -46,7 +46,7 @@ static void sort_by_start(const struct sand_fabric *f, struct fabric_detour *det
     detour->first[n] = f->n_links - f->first[SAND_LINK_NIC_UP];
 }
 
-static enum sand_rc open_detour(struct sand_fabric *f, struct sand_diag *diag)
+enum sand_rc fabric_detour_open(struct sand_fabric *f, struct sand_diag *diag)
 {
     if (f->detour != NULL)
         return SAND_OK;
@@ -148,7 +148,7 @@ enum sand_rc sand_fabric_fail_link(struct sand_fabric *fabric, uint32_t link,
     if (link >= fabric->n_links)
         return sand_fail(diag, SAND_ERR_INPUT, "there is no link %" PRIu32 " of %" PRIu32, link,
                          fabric->n_links);
-    SAND_TRY(open_detour(fabric, diag));
+    SAND_TRY(fabric_detour_open(fabric, diag));
     fabric->links[link].is_down = 1;
     fabric->links[sand_fabric_reverse(fabric, link)].is_down = 1;
     return SAND_OK;
@@ -167,15 +167,7 @@ static void lose(struct sand_fabric_link *link, uint32_t paths)
         link->speed *= (left - 1) / left;
 }
 
-static void lose_class(struct sand_fabric *f, enum sand_link_class up, uint32_t from, uint32_t to,
-                       uint32_t paths)
-{
-    for (unsigned c = up; c <= up + 1u; c++)
-        for (uint32_t i = from; i < to; i++)
-            lose(&f->links[f->first[c] + i], paths);
-}
-
-static uint32_t tier_size(const struct sand_fabric *f, uint32_t tier)
+uint32_t fabric_tier_size(const struct sand_fabric *f, uint32_t tier)
 {
     if (f->kind >= SAND_FABRIC_DRAGONFLY)
         return tier == 0 ? f->n_switches : 0;
@@ -183,31 +175,55 @@ static uint32_t tier_size(const struct sand_fabric *f, uint32_t tier)
     return tier <= 2 ? per_plane * f->n_planes : 0;
 }
 
-// Of an aggregate: the leaf's plane of its uplinks and of its NICs; the spine's share of its pod's
-// leaves and of the pod; the core's share of every pod.
-static void fail_in_aggregate(struct sand_fabric *f, uint32_t tier, uint32_t index)
+static enum sand_rc add_share(struct fabric_shares *shares, uint32_t link, uint32_t paths)
+{
+    void *items = shares->items;
+    SAND_TRY(sand_grow(&items, &shares->capacity, shares->n + 1, sizeof *shares->items));
+    shares->items = items;
+    shares->items[shares->n++] = (struct fabric_share){link, paths};
+    return SAND_OK;
+}
+
+// Links from .. to - 1 of a class, and of the other direction.
+static enum sand_rc share_class(const struct sand_fabric *f, enum sand_link_class up, uint32_t from,
+                                uint32_t to, uint32_t paths, struct fabric_shares *shares)
+{
+    for (unsigned c = up; c <= up + 1u; c++)
+        for (uint32_t i = from; i < to; i++)
+            SAND_TRY(add_share(shares, f->first[c] + i, paths));
+    return SAND_OK;
+}
+
+static enum sand_rc share_leaf(const struct sand_fabric *f, uint32_t leaf,
+                               struct fabric_shares *shares)
 {
     uint32_t ends[2];
-    if (tier == 0) {
-        const uint32_t leaf = index % f->n_leaves;
-        if (f->leaf_trunks > 0 && f->first[SAND_LINK_LEAF_UP] != f->first[SAND_LINK_LEAF_DOWN])
-            lose_class(f, SAND_LINK_LEAF_UP, leaf, leaf + 1, f->n_planes);
-        for (uint32_t nic = 0; nic < f->n_endpoints; nic++) {
-            sand_fabric_ends(f, f->first[SAND_LINK_NIC_UP] + nic, ends);
-            if (ends[1] == f->n_endpoints + leaf)
-                lose_class(f, SAND_LINK_NIC_UP, nic, nic + 1, f->n_planes);
-        }
-    } else if (tier == 1) {
-        const uint32_t pod = index % f->n_spines / f->spines_per_pod;
-        uint32_t end = (pod + 1) * f->leaves_per_pod;
-        end = end < f->n_leaves ? end : f->n_leaves;
-        lose_class(f, SAND_LINK_LEAF_UP, pod * f->leaves_per_pod, end,
-                   f->n_planes * f->spines_per_pod);
-        if (f->n_tiers == 3)
-            lose_class(f, SAND_LINK_SPINE_UP, pod, pod + 1, f->n_planes * f->spines_per_pod);
-    } else {
-        lose_class(f, SAND_LINK_SPINE_UP, 0, f->n_pods, f->n_planes * f->n_cores);
+    if (f->leaf_trunks > 0 && f->first[SAND_LINK_LEAF_UP] != f->first[SAND_LINK_LEAF_DOWN])
+        SAND_TRY(share_class(f, SAND_LINK_LEAF_UP, leaf, leaf + 1, f->n_planes, shares));
+    for (uint32_t nic = 0; nic < f->n_endpoints; nic++) {
+        sand_fabric_ends(f, f->first[SAND_LINK_NIC_UP] + nic, ends);
+        if (ends[1] == f->n_endpoints + leaf)
+            SAND_TRY(share_class(f, SAND_LINK_NIC_UP, nic, nic + 1, f->n_planes, shares));
     }
+    return SAND_OK;
+}
+
+// Of an aggregate: the leaf's plane of its uplinks and of its NICs; the spine's share of its pod's
+// leaves and of the pod; the core's share of every pod.
+static enum sand_rc share_in_aggregate(const struct sand_fabric *f, uint32_t tier, uint32_t index,
+                                       struct fabric_shares *shares)
+{
+    if (tier == 0)
+        return share_leaf(f, index % f->n_leaves, shares);
+    if (tier == 2)
+        return share_class(f, SAND_LINK_SPINE_UP, 0, f->n_pods, f->n_planes * f->n_cores, shares);
+    const uint32_t pod = index % f->n_spines / f->spines_per_pod;
+    const uint32_t paths = f->n_planes * f->spines_per_pod;
+    uint32_t end = (pod + 1) * f->leaves_per_pod;
+    end = end < f->n_leaves ? end : f->n_leaves;
+    SAND_TRY(share_class(f, SAND_LINK_LEAF_UP, pod * f->leaves_per_pod, end, paths, shares));
+    return f->n_tiers == 3 ? share_class(f, SAND_LINK_SPINE_UP, pod, pod + 1, paths, shares)
+                           : SAND_OK;
 }
 
 static uint32_t vertex_of(const struct sand_fabric *f, uint32_t tier, uint32_t index)
@@ -220,24 +236,32 @@ static uint32_t vertex_of(const struct sand_fabric *f, uint32_t tier, uint32_t i
            index % size;
 }
 
+enum sand_rc fabric_switch_shares(const struct sand_fabric *fabric, uint32_t tier, uint32_t index,
+                                  struct fabric_shares *shares)
+{
+    if (fabric->kind < SAND_FABRIC_DRAGONFLY && sand_fabric_is_aggregate(fabric))
+        return share_in_aggregate(fabric, tier, index, shares);
+    const struct fabric_detour *detour = fabric->detour;
+    const uint32_t vertex = vertex_of(fabric, tier, index);
+    for (uint32_t i = detour->first[vertex]; i < detour->first[vertex + 1]; i++) {
+        SAND_TRY(add_share(shares, detour->links[i], 1));
+        SAND_TRY(add_share(shares, sand_fabric_reverse(fabric, detour->links[i]), 1));
+    }
+    return SAND_OK;
+}
+
 enum sand_rc sand_fabric_fail_switch(struct sand_fabric *fabric, uint32_t tier, uint32_t index,
                                      struct sand_diag *diag)
 {
-    if (index >= tier_size(fabric, tier))
+    struct fabric_shares shares = {0};
+    if (index >= fabric_tier_size(fabric, tier))
         return sand_fail(diag, SAND_ERR_INPUT,
                          "there is no switch %" PRIu32 " in tier %" PRIu32 ", which has %" PRIu32,
-                         index, tier, tier_size(fabric, tier));
-    SAND_TRY(open_detour(fabric, diag));
-    if (fabric->kind < SAND_FABRIC_DRAGONFLY && sand_fabric_is_aggregate(fabric)) {
-        fail_in_aggregate(fabric, tier, index);
-        return SAND_OK;
-    }
-    const uint32_t vertex = vertex_of(fabric, tier, index);
-    uint32_t ends[2];
-    for (uint32_t l = fabric->first[SAND_LINK_NIC_UP]; l < fabric->n_links; l++) {
-        sand_fabric_ends(fabric, l, ends);
-        if (ends[0] == vertex || ends[1] == vertex)
-            fabric->links[l].is_down = 1;
-    }
-    return SAND_OK;
+                         index, tier, fabric_tier_size(fabric, tier));
+    SAND_TRY(fabric_detour_open(fabric, diag));
+    enum sand_rc rc = fabric_switch_shares(fabric, tier, index, &shares);
+    for (size_t i = 0; rc == SAND_OK && i < shares.n; i++)
+        lose(&fabric->links[shares.items[i].link], shares.items[i].paths);
+    sand_free(shares.items);
+    return rc == SAND_OK ? rc : sand_fail(diag, rc, "no memory for the links of a switch");
 }

@@ -7,8 +7,7 @@
 #include "fabricwiring.h"
 #include "ids.h"
 
-// "spine3": tier and number; 0 if it is no switch's name.
-static int is_switch(const struct sand_fabric *f, const char *part, uint32_t *tier, uint32_t *index)
+int fabric_is_switch(const struct sand_fabric *f, const char *part, uint32_t *tier, uint32_t *index)
 {
     static const char *const names[] = {"leaf", "spine", "core", "router"};
     for (uint32_t i = 0; i < 4; i++) {
@@ -24,7 +23,7 @@ static int is_switch(const struct sand_fabric *f, const char *part, uint32_t *ti
     return 0;
 }
 
-static uint32_t find_link(const struct sand_fabric *f, const char *part)
+uint32_t fabric_find_link(const struct sand_fabric *f, const char *part)
 {
     char name[64];
     for (uint32_t l = 0; l < f->n_links; l++)
@@ -37,7 +36,7 @@ static enum sand_rc impair_link(struct sand_fabric *f, const struct sand_cluster
                                 const struct sand_impaired *impaired, struct sand_diag *diag)
 {
     char example[64];
-    const uint32_t link = find_link(f, impaired->part);
+    const uint32_t link = fabric_find_link(f, impaired->part);
     if (link == SAND_NONE)
         return sand_fail(diag, SAND_ERR_INPUT,
                          "cluster \"%s\" has no part \"%s\"; write a switch such as \"%s\" or a "
@@ -93,7 +92,7 @@ enum sand_rc fabric_impair(struct sand_fabric *fabric, const struct sand_cluster
     for (size_t i = 0; i < cluster->n_impaired; i++) {
         const struct sand_impaired *impaired = &cluster->impaired[i];
         uint32_t tier, index;
-        const int whole_switch = is_switch(fabric, impaired->part, &tier, &index);
+        const int whole_switch = fabric_is_switch(fabric, impaired->part, &tier, &index);
         SAND_TRY(check(cluster, impaired, whole_switch, diag));
         SAND_TRY(whole_switch ? sand_fabric_fail_switch(fabric, tier, index, diag)
                               : impair_link(fabric, cluster, impaired, diag));

@@ -44,6 +44,29 @@ int fabric_route_works(const struct sand_fabric *fabric, const uint32_t *links, 
 uint32_t fabric_detour_find(const struct sand_fabric *fabric, uint32_t from, uint32_t to,
                             uint32_t links[SAND_ROUTE_MAX]);
 void fabric_detour_free(struct fabric_detour *detour);
+// Prepares what ways around failures need; nothing to do if it is there.
+enum sand_rc fabric_detour_open(struct sand_fabric *fabric, struct sand_diag *diag);
+
+// Switches of a tier, all planes.
+uint32_t fabric_tier_size(const struct sand_fabric *fabric, uint32_t tier);
+
+// One of `paths` that make up a link.
+struct fabric_share {
+    uint32_t link, paths;
+};
+struct fabric_shares {
+    struct fabric_share *items;
+    size_t n, capacity;
+};
+// What goes with a switch; the detour is open.
+enum sand_rc fabric_switch_shares(const struct sand_fabric *fabric, uint32_t tier, uint32_t index,
+                                  struct fabric_shares *shares);
+
+// "spine3": tier and number; 0 if it is no switch's name.
+int fabric_is_switch(const struct sand_fabric *fabric, const char *part, uint32_t *tier,
+                     uint32_t *index);
+// A link by its name; SAND_NONE if there is none. O(links).
+uint32_t fabric_find_link(const struct sand_fabric *fabric, const char *name);
 
 // Applies the cluster's impaired parts to the new fabric. O(links) for each.
 enum sand_rc fabric_impair(struct sand_fabric *fabric, const struct sand_cluster *cluster,

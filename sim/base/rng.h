@@ -18,7 +18,11 @@ enum sand_stream {
     SAND_STREAM_ARRIVAL = 7,
     SAND_STREAM_POLICY = 8,
     SAND_STREAM_TEST = 9,
-    SAND_STREAM_FAULT_COMPONENT = 10
+    SAND_STREAM_FAULT_COMPONENT = 10,
+    SAND_STREAM_DEGRADATION_GAP = 11, // entity = class, index = k-th of the class
+    SAND_STREAM_DEGRADATION_PART = 12,
+    SAND_STREAM_FLAP_DOWN = 13, // index = k << 32 | m: the m-th time down of the k-th flapping part
+    SAND_STREAM_FLAP_UP = 14
 };
 
 struct sand_rng {

@@ -9,6 +9,7 @@
 
 #include <math.h>
 
+#include "faultprocess.h"
 #include "ids.h"
 #include "mem.h"
 #include "units.h"
@@ -19,15 +20,6 @@ struct node_clock {
     int64_t age_ns;   // exposure when the clock was last started or stopped
     int64_t since_ns; // date it was started
     int running;
-};
-
-struct sand_fault_process {
-    const struct sand_fault_spec *spec;
-    double *rate_until; // summed rate of the classes up to and including this one
-    double rate;
-    uint32_t n_nodes, gpus_per_node, nics_per_node;
-    struct sand_rng rng;
-    struct node_clock *nodes;
 };
 
 double sand_fault_node_rate(const struct sand_fault_spec *spec)
@@ -155,7 +147,7 @@ enum sand_rc sand_fault_open(const struct sand_fault_spec *spec, uint32_t n_node
                                           .gpus_per_node = gpus_per_node,
                                           .nics_per_node = nics_per_node,
                                           .rng = rng};
-    opened->rate_until = sand_calloc(spec->n_classes, sizeof *opened->rate_until);
+    opened->rate_until = sand_calloc(spec->n_classes + 1, sizeof *opened->rate_until);
     opened->nodes = sand_calloc(n_nodes, sizeof *opened->nodes);
     if (opened->rate_until == NULL || opened->nodes == NULL)
         goto out;
@@ -249,8 +241,7 @@ static uint32_t component_of(const struct sand_fault_process *process, uint32_t 
     case SAND_COMPONENT_NIC:
         count = process->nics_per_node;
         break;
-    case SAND_COMPONENT_NODE:
-    case SAND_COMPONENT_JOB:
+    default:
         return SAND_NONE;
     }
     return part_of(count, u);
@@ -267,7 +258,8 @@ struct sand_fault sand_fault_take(struct sand_fault_process *process, uint32_t n
                                   int64_t *next_ns)
 {
     struct node_clock *clock = &process->nodes[node];
-    struct sand_fault fault = {.node = node, .component = SAND_NONE, .index = clock->index};
+    struct sand_fault fault = {
+        .node = node, .component = SAND_NONE, .entity = node, .index = clock->index};
     *next_ns = INT64_MAX;
     if (clock->next_ns == INT64_MAX)
         return fault;
@@ -292,33 +284,33 @@ static int64_t draw_ns(const struct sand_fault_process *process, const struct sa
     // half.
     uint64_t address = fault->index + ((uint64_t)attempt << 32);
     return sand_ns_from_s(
-        sand_law_quantile(law, sand_rng_uniform(process->rng, stream, fault->node, address)));
+        sand_law_quantile(law, sand_rng_uniform(process->rng, stream, fault->entity, address)));
 }
 
 int64_t sand_fault_detect_ns(const struct sand_fault_process *process,
                              const struct sand_fault *fault)
 {
-    const struct sand_law *law = &process->spec->classes[fault->class_index].detect;
+    const struct sand_law *law = &sand_fault_class_at(process->spec, fault->class_index)->detect;
     return draw_ns(process, law, SAND_STREAM_DETECT, fault, 0);
 }
 
 int64_t sand_fault_diagnose_ns(const struct sand_fault_process *process,
                                const struct sand_fault *fault)
 {
-    const struct sand_law *law = &process->spec->classes[fault->class_index].diagnose;
+    const struct sand_law *law = &sand_fault_class_at(process->spec, fault->class_index)->diagnose;
     return draw_ns(process, law, SAND_STREAM_DIAGNOSE, fault, 0);
 }
 
 int64_t sand_fault_restart_ns(const struct sand_fault_process *process,
                               const struct sand_fault *fault, uint32_t attempt)
 {
-    const struct sand_law *law = &process->spec->classes[fault->class_index].restart;
+    const struct sand_law *law = &sand_fault_class_at(process->spec, fault->class_index)->restart;
     return draw_ns(process, law, SAND_STREAM_RESTART, fault, attempt);
 }
 
 int64_t sand_fault_repair_ns(const struct sand_fault_process *process,
                              const struct sand_fault *fault)
 {
-    const struct sand_law *law = &process->spec->classes[fault->class_index].repair;
+    const struct sand_law *law = &sand_fault_class_at(process->spec, fault->class_index)->repair;
     return draw_ns(process, law, SAND_STREAM_REPAIR, fault, 0);
 }

@@ -14,9 +14,10 @@ struct sand_fault_process; // one experiment's faults, all nodes
 
 struct sand_fault {
     uint32_t node;
-    uint32_t class_index; // into the spec's classes
+    uint32_t class_index; // see sand_fault_class_at
     uint32_t component;   // index on the node, SAND_NONE for node and job faults
-    uint64_t index;       // k-th fault of this node: the address of its draws
+    uint64_t entity;      // with the index the address of its draws: the node,
+    uint64_t index;       // and the k-th of its faults
 };
 
 // `gpus_per_node` and `nics_per_node` bound the component index. `spec` must outlive the process.

@@ -72,6 +72,22 @@ struct sand_incidents_row {
     sand_cell_u32 replacement;
     sand_cell_f64 lost_gpu_s;
 };
+struct sand_degradations_row {
+    sand_cell_u32 replication;
+    sand_cell_u32 degradation;
+    sand_cell_u32 job;
+    sand_cell_str fault_class;
+    sand_cell_str cause;
+    sand_cell_str effect;
+    sand_cell_str part;
+    sand_cell_i64 fault_ns;
+    sand_cell_i64 noticed_ns;
+    sand_cell_i64 healed_ns;
+    sand_cell_u32 downs;
+    sand_cell_i64 still_ns;
+    sand_cell_i64 slow_ns;
+    sand_cell_f64 lost_gpu_s;
+};
 struct sand_checkpoints_row {
     sand_cell_u32 replication;
     sand_cell_u32 job;

@@ -325,7 +325,9 @@ static enum sand_rc ask(struct sand_world *w, const uint32_t *slots, struct know
                                                  .background_Bps = background_Bps};
     SAND_TRY(sand_oracle_joint(w->oracle, &question, &solution, w->diag));
     for (uint32_t i = 0; i < answer->n; i++) {
-        const double more_s = solution.parts[i].step_s - w->slots[slots[i]]->profile->step_s;
+        const struct sand_world_job *j = w->slots[slots[i]];
+        const double alone_s = j->profile->step_s + sand_s_from_ns(j->rate.by_ns[SAND_SLOW_FAULTS]);
+        const double more_s = solution.parts[i].step_s - alone_s;
         answer->neighbours_ns[i] = sand_ns_from_s(fmax(0, more_s));
     }
     return SAND_OK;
@@ -376,12 +378,9 @@ static enum sand_rc look_up(struct sand_world *w, const uint32_t *serials, const
 
 static enum sand_rc set_neighbours(struct sand_world *w, struct sand_world_job *j, int64_t more_ns)
 {
-    struct sand_rate rate = j->rate;
-    if (rate.by_ns[SAND_SLOW_NEIGHBOURS] == more_ns)
+    if (j->rate.by_ns[SAND_SLOW_NEIGHBOURS] == more_ns)
         return SAND_OK;
-    rate.step_ns += more_ns - rate.by_ns[SAND_SLOW_NEIGHBOURS];
-    rate.by_ns[SAND_SLOW_NEIGHBOURS] = more_ns;
-    return sand_life_rate(w, j, &rate);
+    return sand_life_slow(w, j, SAND_SLOW_NEIGHBOURS, more_ns);
 }
 
 // Of the load that neighbours put on the job's links, what those put who step at this moment.

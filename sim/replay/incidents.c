@@ -14,7 +14,7 @@
 const struct sand_fault_class *sand_incident_class(const struct sand_world *w,
                                                    const struct sand_incident *incident)
 {
-    return &w->experiment->faults.classes[incident->fault.class_index];
+    return sand_fault_class_at(&w->experiment->faults, incident->fault.class_index);
 }
 
 static struct sand_incident *next_open(const struct sand_world *w,

@@ -157,6 +157,7 @@ enum sand_rc sand_life_start(struct sand_world *w, struct sand_world_job *j, con
 enum sand_rc sand_life_attempt(struct sand_world *w, struct sand_world_job *j)
 {
     SAND_TRY(sand_steptime_ask(w, j));
+    SAND_TRY(sand_ailing_attempt(w, j));
     j->in_attempt = 1;
     j->attempt_ns = w->now_ns;
     j->attempt_first = j->done;
@@ -234,6 +235,15 @@ enum sand_rc sand_life_rate(struct sand_world *w, struct sand_world_job *j,
     return j->phase == SAND_PHASE_STEPPING ? sand_life_plan(w, j) : SAND_OK;
 }
 
+enum sand_rc sand_life_slow(struct sand_world *w, struct sand_world_job *j,
+                            enum sand_slow_cause cause, int64_t by_ns)
+{
+    struct sand_rate rate = j->rate;
+    rate.step_ns += by_ns - rate.by_ns[cause];
+    rate.by_ns[cause] = by_ns;
+    return sand_life_rate(w, j, &rate);
+}
+
 enum sand_rc sand_life_close_attempt(struct sand_world *w, struct sand_world_job *j)
 {
     if (!j->in_attempt)
@@ -269,10 +279,12 @@ void sand_life_make_useful(struct sand_world *w, struct sand_world_job *j,
 
 static enum sand_rc end_job(struct sand_world *w, struct sand_world_job *j)
 {
+    SAND_TRY(sand_ailing_credit(w, j));
     sand_life_pause(w, j);
     sand_life_make_useful(w, j, &j->progress.spent);
     SAND_TRY(sand_save_abort(w, j));
     SAND_TRY(sand_life_close_attempt(w, j));
+    SAND_TRY(sand_ailing_rest(w, j));
     sand_life_phase(w, j, SAND_PHASE_ENDED);
     j->end_ns = w->now_ns;
     for (uint32_t rank = 0; rank < j->spec->n_nodes; rank++)

@@ -116,6 +116,7 @@ static void empty_slot(struct sand_world_job *j)
     if (j->checkpoint)
         sand_glue_close(j->checkpoint);
     sand_free(j->checkpoint);
+    sand_ailing_forget(j);
     sand_free(j->nodes);
     sand_free(j->announced);
     sand_free(j->id);

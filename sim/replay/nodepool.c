@@ -242,6 +242,16 @@ static void give_up(struct sand_world *w, struct sand_world_job *j, uint32_t nod
         set_state(w, node, SANDTABLE_NODE_ALLOCATED, free_gpus + j->node_gpus);
 }
 
+static enum sand_rc begin_repair(struct sand_world *w, uint32_t node, uint32_t job,
+                                 int64_t repair_ns)
+{
+    w->n_repairs_ahead++; // also beyond the end: it would come
+    SAND_TRY(sand_ailing_node_left(w, node));
+    SAND_TRY(sand_glue_event(w, SANDTABLE_EVENT_NODE_FAILED, job, node));
+    return sand_world_put(w, sand_world_later(w->now_ns, repair_ns), SAND_RANK_REPAIR,
+                          SAND_EVENT_REPAIR, node, &w->nodes[node].repair_token);
+}
+
 enum sand_rc sand_pool_release(struct sand_world *w, struct sand_world_job *j, uint32_t node)
 {
     const int struck = w->nodes[node].struck;
@@ -250,10 +260,7 @@ enum sand_rc sand_pool_release(struct sand_world *w, struct sand_world_job *j, u
         w->nodes_freed = 1;
     if (!struck || w->nodes[node].n_tenants > 0)
         return SAND_OK;
-    w->n_repairs_ahead++; // also beyond the end: it would come
-    SAND_TRY(sand_glue_event(w, SANDTABLE_EVENT_NODE_FAILED, j->index, node));
-    return sand_world_put(w, sand_world_later(w->now_ns, w->nodes[node].repair_ns),
-                          SAND_RANK_REPAIR, SAND_EVENT_REPAIR, node, &w->nodes[node].repair_token);
+    return begin_repair(w, node, j->index, w->nodes[node].repair_ns);
 }
 
 // ---- faults and repair --------------------------------------------------------------------------
@@ -268,6 +275,15 @@ void sand_pool_strike(struct sand_world *w, uint32_t node, int64_t repair_ns)
     if (left > 0)
         sand_ledger_move(w->ledger, w->group_fragment, w->group_down, left, w->now_ns);
     set_state(w, node, SANDTABLE_NODE_ALLOCATED, 0);
+}
+
+enum sand_rc sand_pool_withdraw(struct sand_world *w, uint32_t node, int64_t repair_ns)
+{
+    const int spare = w->node_views[node].state == SANDTABLE_NODE_SPARE;
+    sand_ledger_move(w->ledger, spare ? w->group_spare : 0, w->group_down, w->gpus_per_node,
+                     w->now_ns);
+    set_state(w, node, SANDTABLE_NODE_DOWN, 0);
+    return begin_repair(w, node, SANDTABLE_NONE, repair_ns);
 }
 
 // Spares are made up first.

@@ -61,6 +61,7 @@ static void stand_still(struct sand_progress *p, int64_t before_ns, int64_t resu
 {
     p->part.by_ns[SAND_SLOW_FAULTS] += resume_ns - before_ns;
     p->part.slow_ns += resume_ns - before_ns;
+    p->still_ns += resume_ns - before_ns;
     p->t0_ns = resume_ns;
 }
 
@@ -163,4 +164,21 @@ int64_t sand_progress_moving_ns(const struct sand_progress *p, int64_t since_ns,
 {
     const int64_t from = p->t0_ns > since_ns ? p->t0_ns : since_ns;
     return now_ns > from ? now_ns - from : 0;
+}
+
+int64_t sand_progress_stood_ns(const struct sand_progress *p, int64_t now_ns)
+{
+    return p->running && p->t0_ns > now_ns ? p->still_ns - (p->t0_ns - now_ns) : p->still_ns;
+}
+
+int64_t sand_progress_by_ns(struct sand_progress *p, enum sand_slow_cause cause, int64_t now_ns)
+{
+    sand_progress_count(p, now_ns);
+    int64_t by_ns = p->spent.by_ns[cause];
+    if (!p->running)
+        return by_ns;
+    by_ns += p->part.by_ns[cause];
+    if (now_ns > p->t0_ns)
+        return by_ns + scale(p->rate.by_ns[cause], now_ns - p->t0_ns, p->rate.step_ns);
+    return cause == SAND_SLOW_FAULTS ? by_ns - (p->t0_ns - now_ns) : by_ns;
 }

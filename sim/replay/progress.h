@@ -9,6 +9,9 @@
 
 #include <stdint.h>
 
+// A date to stand still until when only another change ends it: 73 years.
+#define SAND_STANDS_STILL (INT64_MAX / 4)
+
 // Why a step takes longer than on a healthy, contiguous placement.
 enum sand_slow_cause {
     SAND_SLOW_PLACEMENT,  // its own nodes, with nothing else running and nothing broken
@@ -42,6 +45,7 @@ struct sand_progress {
     int64_t lead_ns;         // from t0 to the end of that step
     struct sand_spent part;  // shares of that step before t0; time_ns and steps unused
     struct sand_spent spent; // whole steps of the attempt
+    int64_t still_ns;        // stood still in the attempt, up to t0
     uint64_t n_changes;      // of the rate since the attempt began
 };
 
@@ -69,6 +73,11 @@ int64_t sand_progress_part_ns(const struct sand_progress *p, int64_t now_ns);
 int64_t sand_progress_part_date(const struct sand_progress *p, int64_t part_ns);
 // Of [since, now), the time that was not stood still. To be asked before the steps are counted.
 int64_t sand_progress_moving_ns(const struct sand_progress *p, int64_t since_ns, int64_t now_ns);
+
+// What a cause has added by now to the attempt's steps, the step under way included.
+int64_t sand_progress_by_ns(struct sand_progress *p, enum sand_slow_cause cause, int64_t now_ns);
+// How long it has stood still by now in this attempt.
+int64_t sand_progress_stood_ns(const struct sand_progress *p, int64_t now_ns);
 
 // to - from.
 struct sand_spent sand_spent_since(const struct sand_spent *to, const struct sand_spent *from);

@@ -104,6 +104,7 @@ static enum sand_rc end_event(struct sand_world *w)
         if (j->phase == SAND_PHASE_ENDED)
             continue;
         sand_life_settle(w, j);
+        SAND_TRY(sand_ailing_credit(w, j));
         if (j->phase == SAND_PHASE_STEPPING)
             sand_life_pause(w, j);
         SAND_TRY(sand_save_abort(w, j));
@@ -111,7 +112,15 @@ static enum sand_rc end_event(struct sand_world *w)
         SAND_TRY(sand_life_close_attempt(w, j));
         sand_incident_settle(w, j);
     }
+    SAND_TRY(sand_ailing_finish(w));
     return sand_window_close(w);
+}
+
+static enum sand_rc timeout_event(struct sand_world *w, const struct sand_agenda_entry *entry)
+{
+    struct sand_world_job *j = w->slots[entry->subject];
+    const int waits = j->ailing && j->ailing->cut_by && j->ailing->cut_token == entry->sequence;
+    return waits ? sand_ailing_timeout(w, j) : SAND_OK;
 }
 
 static enum sand_rc dispatch(struct sand_world *w, const struct sand_agenda_entry *entry)
@@ -133,6 +142,16 @@ static enum sand_rc dispatch(struct sand_world *w, const struct sand_agenda_entr
         return sand_life_arrive(w);
     case SAND_EVENT_WAKE:
         return wake_event(w);
+    case SAND_EVENT_STRIKE:
+        return sand_ailing_strike(w, subject);
+    case SAND_EVENT_TOGGLE:
+        return sand_ailing_toggle(w, subject, entry->sequence);
+    case SAND_EVENT_NOTICED:
+        return sand_ailing_noticed(w, subject);
+    case SAND_EVENT_HEALED:
+        return sand_ailing_healed(w, subject);
+    case SAND_EVENT_TIMEOUT:
+        return timeout_event(w, entry);
     case SAND_EVENT_WINDOW:
         return window_event(w);
     case SAND_EVENT_END:

@@ -54,10 +54,18 @@ static int64_t part_done(const struct sand_world *w, const struct sand_world_job
     return cut ? sand_progress_part_ns(&j->progress, w->now_ns) : 0;
 }
 
-static enum sand_rc interrupt(struct sand_world *w, struct sand_world_job *j,
-                              const struct sand_fault *fault)
+// A degradation that stops a job has been noticed, by somebody or by its transport.
+static int64_t detect_ns(const struct sand_world *w, const struct sand_fault *fault)
+{
+    const int kills = fault->class_index < w->experiment->faults.n_classes;
+    return kills ? sand_fault_detect_ns(w->faults, fault) : 0;
+}
+
+enum sand_rc sand_recovery_interrupt(struct sand_world *w, struct sand_world_job *j,
+                                     const struct sand_fault *fault)
 {
     sand_life_settle(w, j);
+    SAND_TRY(sand_ailing_credit(w, j));
     const int64_t part_ns = part_done(w, j);
     const int64_t partial_ns = j->phase == SAND_PHASE_STEPPING ? sand_life_pause(w, j) : 0;
     const uint64_t steps = lose_work(w, j, partial_ns);
@@ -66,7 +74,8 @@ static enum sand_rc interrupt(struct sand_world *w, struct sand_world_job *j,
     SAND_TRY(sand_save_abort(w, j));
     SAND_TRY(sand_save_cancel_flow(w, j)); // of a restore
     SAND_TRY(sand_life_close_attempt(w, j));
-    SAND_TRY(timed_phase(w, j, SAND_PHASE_DETECTING, sand_fault_detect_ns(w->faults, fault)));
+    SAND_TRY(sand_ailing_rest(w, j));
+    SAND_TRY(timed_phase(w, j, SAND_PHASE_DETECTING, detect_ns(w, fault)));
     j->done = j->durable;
     j->progress.spent = j->durable_spent;
     return sand_incident_open(w, j, fault, steps, partial_ns);
@@ -105,7 +114,7 @@ enum sand_rc sand_recovery_announced(struct sand_world *w, struct sand_world_job
     for (size_t i = 0; i < n; i++) {
         if (rank_of(j, j->announced[i].node) == SAND_NONE)
             continue;
-        SAND_TRY(interrupt(w, j, &j->announced[i]));
+        SAND_TRY(sand_recovery_interrupt(w, j, &j->announced[i]));
         stopped = 1;
     }
     if (stopped)
@@ -134,7 +143,19 @@ static enum sand_rc strike_job(struct sand_world *w, struct sand_world_job *j,
         return SAND_OK;
     if (fault_class->planned && can_save(j))
         return announce(w, j, fault);
-    return interrupt(w, j, fault);
+    return sand_recovery_interrupt(w, j, fault);
+}
+
+enum sand_rc sand_recovery_evict(struct sand_world *w, uint32_t node,
+                                 const struct sand_fault *fault)
+{
+    const struct sandtable_tenant *tenants = &w->tenants[(size_t)node * w->most_tenants];
+    const struct sand_fault_class *fault_class =
+        sand_fault_class_at(&w->experiment->faults, fault->class_index);
+    sand_pool_strike(w, node, sand_fault_repair_ns(w->faults, fault));
+    for (uint32_t k = 0; k < w->nodes[node].n_tenants; k++)
+        SAND_TRY(strike_job(w, sand_jobs_find(w, tenants[k].job), fault, fault_class));
+    return SAND_OK;
 }
 
 enum sand_rc sand_recovery_strike(struct sand_world *w, uint32_t node)

@@ -120,7 +120,26 @@ static struct sand_step_question question_on(const struct sand_world *w,
 struct sand_step_question sand_steptime_question(const struct sand_world *w,
                                                  const struct sand_world_job *j)
 {
-    return question_on(w, j, j->nodes);
+    struct sand_step_question q = question_on(w, j, j->nodes);
+    if (w->ailing) {
+        q.fabric = w->ailing->fabric;
+        q.gpu_speed = w->ailing->n_slow_gpus > 0 ? w->ailing->gpu_speed : NULL;
+    }
+    return q;
+}
+
+enum sand_rc sand_steptime_alone(struct sand_world *w, const struct sand_step_question *question,
+                                 struct sand_steptime_alone *alone)
+{
+    struct sand_step_question q = *question;
+    *alone = (struct sand_steptime_alone){0};
+    q.whole_footprint = w->coupling != NULL;
+    if (w->coupling)
+        SAND_TRY(sand_oracle_loads(w->oracle, &q, &alone->profile, &alone->loads, &alone->n_loads,
+                                   w->diag));
+    else
+        SAND_TRY(sand_oracle_step(w->oracle, &q, &alone->profile, w->diag));
+    return SAND_OK;
 }
 
 static enum sand_rc check_oracle(const struct sand_world *w, const struct sand_world_job *j)
@@ -130,6 +149,11 @@ static enum sand_rc check_oracle(const struct sand_world *w, const struct sand_w
     return sand_fail(w->diag, SAND_ERR_INTERNAL,
                      "job \"%s\": its step time has to be simulated, but there is no oracle",
                      j->spec->id);
+}
+
+int sand_steptime_is_simulated(const struct sand_world_job *j)
+{
+    return j->spec->kind != SAND_JOB_RECORDED && !(j->spec->step_s > 0);
 }
 
 // The healthy step: the first nodes of an empty cluster.
@@ -152,14 +176,11 @@ static enum sand_rc ask_healthy(struct sand_world *w, struct sand_world_job *j)
 static enum sand_rc ask_alone(struct sand_world *w, struct sand_world_job *j,
                               struct sand_step_profile *profile)
 {
-    struct sand_step_question q = sand_steptime_question(w, j);
-    if (!w->coupling)
-        return sand_oracle_step(w->oracle, &q, profile, w->diag);
-    struct sand_link_load *loads = NULL;
-    size_t n_loads = 0;
-    q.whole_footprint = 1;
-    SAND_TRY(sand_oracle_loads(w->oracle, &q, profile, &loads, &n_loads, w->diag));
-    return sand_coupling_place(w, j, loads, n_loads);
+    const struct sand_step_question q = question_on(w, j, j->nodes);
+    struct sand_steptime_alone alone;
+    SAND_TRY(sand_steptime_alone(w, &q, &alone));
+    *profile = alone.profile;
+    return w->coupling ? sand_coupling_place(w, j, alone.loads, alone.n_loads) : SAND_OK;
 }
 
 // Neighbours are looked at when the instant ends.
@@ -172,7 +193,7 @@ static enum sand_rc ask_present(struct sand_world *w, struct sand_world_job *j)
     take_profile(w, j, answer);
     j->rate.step_ns = answer->step_ns;
     j->rate.by_ns[SAND_SLOW_PLACEMENT] = answer->step_ns - j->rate.healthy_ns;
-    j->rate.by_ns[SAND_SLOW_NEIGHBOURS] = 0;
+    j->rate.by_ns[SAND_SLOW_NEIGHBOURS] = j->rate.by_ns[SAND_SLOW_FAULTS] = 0;
     j->rate.data_stall_ns = sand_ns_from_s(answer->profile.data_stall_s);
     return SAND_OK;
 }
@@ -227,6 +248,7 @@ enum sand_rc sand_steptime_ask(struct sand_world *w, struct sand_world_job *j)
     if (!first && !j->nodes_changed)
         return SAND_OK;
     j->nodes_changed = 0;
+    j->moved = 1;
     if (j->spec->kind == SAND_JOB_RECORDED) {
         take_record(j);
         return SAND_OK;

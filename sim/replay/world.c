@@ -87,12 +87,13 @@ static enum sand_rc open_faults(struct sand_world *w)
     w->day_counts = sand_calloc(w->n_days, sizeof *w->day_counts);
     if (!w->day_counts)
         return SAND_ERR_NOMEM;
-    if (spec->n_classes == 0)
+    if (spec->n_classes + spec->n_degradations == 0)
         return SAND_OK;
     SAND_TRY(sand_glue_open(w, &w->recover, SAND_POLICY_RECOVER, &w->experiment->recover,
                             SAND_POLICY_RECOVER));
-    return sand_fault_open(spec, w->cluster->n_nodes, w->gpus_per_node,
-                           w->cluster->node_type->n_nics, w->rng, &w->faults, w->diag);
+    SAND_TRY(sand_fault_open(spec, w->cluster->n_nodes, w->gpus_per_node,
+                             w->cluster->node_type->n_nics, w->rng, &w->faults, w->diag));
+    return sand_ailing_open(w);
 }
 
 static enum sand_rc open_agenda(struct sand_world *w)
@@ -130,7 +131,8 @@ enum sand_rc sand_world_open(struct sand_world *w, const struct sand_experiment 
                             SAND_POLICY_SCHEDULE));
     SAND_TRY(sand_jobs_open(w));
     SAND_TRY(open_links(w));
-    return open_agenda(w);
+    SAND_TRY(open_agenda(w));
+    return sand_ailing_begin(w);
 }
 
 static void close_nodes(struct sand_world *w)
@@ -164,6 +166,7 @@ void sand_world_close(struct sand_world *w)
     sand_agenda_clear(&w->agenda);
     if (w->faults)
         sand_fault_close(w->faults);
+    sand_ailing_close(w);
     if (w->ledger)
         sand_ledger_close(w->ledger);
     if (w->fabric)

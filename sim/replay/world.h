@@ -2,8 +2,8 @@
 // Who does what: pump.c the loop, jobslots.c which jobs are there, joblife.c a job from arrival to
 // end, saving.c its checkpoints, progress.c how its steps are counted, recovery.c its faults,
 // incidents.c their books, nodepool.c who has which node, policyglue.c what policies see and may
-// do, steptime.c how long a step takes,
-// coupling.c who slows whom, windows.c the series, emit.c the rows.
+// do, steptime.c how long a step takes, ailing.c parts that degrade in time, coupling.c who slows
+// whom, windows.c the series, emit.c the rows.
 // SPDX-License-Identifier: GPL-2.0-or-later
 #ifndef SAND_SIM_REPLAY_WORLD_H
 #define SAND_SIM_REPLAY_WORLD_H
@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "agenda.h"
+#include "ailing.h"
 #include "bridge.h"
 #include "coupling.h"
 #include "diag.h"
@@ -50,6 +51,11 @@ enum sand_world_event {
     SAND_EVENT_ARRIVAL, // of the job that comes next
     SAND_EVENT_WAKE,    // the schedule policy asked for it
     SAND_EVENT_WINDOW,
+    SAND_EVENT_STRIKE,  // subject = class of degradations
+    SAND_EVENT_TOGGLE,  // subject = degradation: it goes down or comes up
+    SAND_EVENT_NOTICED, // the same
+    SAND_EVENT_HEALED,  // the same
+    SAND_EVENT_TIMEOUT, // subject = job: cut off for too long
     SAND_EVENT_END
 };
 
@@ -138,14 +144,16 @@ struct sand_world_job {
     uint32_t group;  // of the ledger
     uint32_t *nodes; // rank order; SAND_NONE: to be replaced
     uint32_t n_held;
-    int nodes_changed;    // since the last step question
-    uint32_t node_gpus;   // held on each of its nodes
-    uint64_t gpus;        // held in all
-    uint64_t token;       // sequence of the awaited EVENT_JOB entry
-    uint64_t flow_token;  // sequence of the awaited EVENT_FLOW entry
-    uint32_t flow;        // of the bridge, or SAND_NONE
-    uint32_t client_link; // first of two links (up, down) while it runs, or SAND_NONE
-    double bytes;         // of a checkpoint, 0: unknown
+    int nodes_changed;              // since the last step question
+    int moved;                      // since the last look at ailing parts
+    struct sand_job_ailing *ailing; // NULL: nothing looked at yet
+    uint32_t node_gpus;             // held on each of its nodes
+    uint64_t gpus;                  // held in all
+    uint64_t token;                 // sequence of the awaited EVENT_JOB entry
+    uint64_t flow_token;            // sequence of the awaited EVENT_FLOW entry
+    uint32_t flow;                  // of the bridge, or SAND_NONE
+    uint32_t client_link;           // first of two links (up, down) while it runs, or SAND_NONE
+    double bytes;                   // of a checkpoint, 0: unknown
     // Steps. `done` is brought up to date by sand_life_settle.
     uint64_t total, done, durable, highest; // highest: the high-water mark
     int64_t highest_part_ns; // recorded: the most of its one step that was done, of its record
@@ -236,6 +244,7 @@ struct sand_world {
     struct sand_fabric *fabric;
     struct sand_ledger *ledger;
     struct sand_fault_process *faults;
+    struct sand_ailing *ailing; // NULL: no part degrades in time; else step times follow its fabric
     struct sand_agenda agenda;
     int64_t now_ns, end_ns;
     int ended;
@@ -383,6 +392,9 @@ int64_t sand_life_pause(struct sand_world *w, struct sand_world_job *j);
 // tells. Between attempts it is the next one's. O(log agenda).
 enum sand_rc sand_life_rate(struct sand_world *w, struct sand_world_job *j,
                             const struct sand_rate *rate);
+// The same where only what one cause adds to a step changes.
+enum sand_rc sand_life_slow(struct sand_world *w, struct sand_world_job *j,
+                            enum sand_slow_cause cause, int64_t by_ns);
 // Writes the attempt's row, if one is open.
 enum sand_rc sand_life_close_attempt(struct sand_world *w, struct sand_world_job *j);
 // A step boundary has come.
@@ -409,6 +421,12 @@ enum sand_rc sand_save_cancel_flow(struct sand_world *w, struct sand_world_job *
 // ---- recovery.c ---------------------------------------------------------------------------------
 
 enum sand_rc sand_recovery_strike(struct sand_world *w, uint32_t node);
+// A job is struck.
+enum sand_rc sand_recovery_interrupt(struct sand_world *w, struct sand_world_job *j,
+                                     const struct sand_fault *fault);
+// A node is taken from all jobs on it, for repair; a planned fault waits until they have saved.
+enum sand_rc sand_recovery_evict(struct sand_world *w, uint32_t node,
+                                 const struct sand_fault *fault);
 // The timed phase of a recovery is over.
 enum sand_rc sand_recovery_advance(struct sand_world *w, struct sand_world_job *j);
 // The job stands still with everything saved: what was announced strikes now.
@@ -450,6 +468,8 @@ const uint32_t *sand_pool_room(struct sand_world *w, const struct sand_world_job
 int sand_pool_may_fit(const struct sand_world *w, const struct sand_world_job *j);
 // A fault that will take the node away: no further job gets on it.
 void sand_pool_strike(struct sand_world *w, uint32_t node, int64_t repair_ns);
+// A node that nobody has leaves for repair.
+enum sand_rc sand_pool_withdraw(struct sand_world *w, uint32_t node, int64_t repair_ns);
 enum sand_rc sand_pool_repaired(struct sand_world *w, uint32_t node);
 // Puts the node's next fault on the agenda.
 enum sand_rc sand_pool_await_fault(struct sand_world *w, uint32_t node, int64_t date);
@@ -488,11 +508,23 @@ enum sand_rc sand_glue_recover(struct sand_world *w, const struct sand_world_job
 
 // ---- steptime.c ---------------------------------------------------------------------------------
 
-// Sets rate and profile for the job's present nodes.
+// Sets rate and profile for the job's present nodes, with the fabric as built.
 enum sand_rc sand_steptime_ask(struct sand_world *w, struct sand_world_job *j);
-// The question of the job's step on its present nodes, valid while they are.
+// The question of the job's step on its present nodes, parts being as they are now; valid while
+// they are.
 struct sand_step_question sand_steptime_question(const struct sand_world *w,
                                                  const struct sand_world_job *j);
+// Whether its step time is asked of the oracle, neither given nor recorded.
+int sand_steptime_is_simulated(const struct sand_world_job *j);
+// What a step takes and loads alone.
+struct sand_steptime_alone {
+    struct sand_step_profile profile;
+    struct sand_link_load *loads; // sand_free it; none unless jobs can slow each other
+    size_t n_loads;
+};
+// Answers the question of a simulated job.
+enum sand_rc sand_steptime_alone(struct sand_world *w, const struct sand_step_question *question,
+                                 struct sand_steptime_alone *alone);
 
 // ---- windows.c ----------------------------------------------------------------------------------
 

@@ -76,10 +76,34 @@ static void check_gaps(struct spec_binding *binding, const xmlNode *node,
     }
 }
 
+// What degradations in time need of the fabric, without a default.
+static void check_degradations(struct spec_binding *binding, const xmlNode *node,
+                               const struct sand_experiment *experiment)
+{
+    const struct sand_fabric_spec *fabric = &experiment->cluster.fabric;
+    for (size_t i = 0; i < experiment->faults.n_degradations; i++) {
+        const struct sand_degradation_class *d = &experiment->faults.degradations[i];
+        const int reroutes = d->effect == SAND_EFFECT_DOWN || d->effect == SAND_EFFECT_FLAP;
+        if (reroutes && !(fabric->convergence_s >= 0))
+            spec_error(binding, place_of(node),
+                       "degradation \"%s\" takes parts of the fabric down: the fabric lacks "
+                       "\"convergence\", the time until routes avoid them; there is no default: "
+                       "measure it or say what you assume",
+                       d->fault.id);
+        if (d->loss > 0 && !(fabric->loss_window > 0))
+            spec_error(binding, place_of(node),
+                       "degradation \"%s\" loses packets: the fabric lacks \"loss_window\", rate x "
+                       "round trip / packet size; 400 Gb/s, 10 us and 4 KiB make "
+                       "loss_window=\"122\"",
+                       d->fault.id);
+    }
+}
+
 SPEC_FINISH(experiment)
 {
     (void)extra;
     const struct sand_experiment *experiment = model;
     check_amounts(binding, node, experiment);
     check_gaps(binding, node, experiment);
+    check_degradations(binding, node, experiment);
 }

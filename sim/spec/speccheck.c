@@ -245,32 +245,3 @@ SPEC_FINISH(trace)
         spec_error(binding, place_of(node),
                    "trace has \"columns\", which only format=\"csv\" takes");
 }
-
-// ---- faults ----
-
-static void check_law(struct spec_binding *binding, const xmlNode *node, const char *fault,
-                      const char *name, const struct sand_law *law)
-{
-    int shaped = law->kind == SAND_LAW_WEIBULL || law->kind == SAND_LAW_LOGNORMAL;
-    if (shaped && !(law->shape > 0))
-        spec_error(binding, place_of(node),
-                   "fault \"%s\": %s_law needs \"%s_shape\" above 0; write %s_shape=\"1.2\"", fault,
-                   name, name, name);
-    if (!shaped && law->shape != 0)
-        spec_error(binding, place_of(node),
-                   "fault \"%s\" has \"%s_shape\", which only the laws weibull and lognormal have; "
-                   "drop it or name the law",
-                   fault, name);
-}
-
-SPEC_FINISH(fault)
-{
-    struct sand_fault_class *fault = model;
-    double count = extra[0], over_s = extra[1], nodes = extra[2];
-    if (over_s > 0 && nodes > 0)
-        fault->rate_per_node_s = count / (over_s * nodes);
-    check_law(binding, node, fault->id, "detect", &fault->detect);
-    check_law(binding, node, fault->id, "diagnose", &fault->diagnose);
-    check_law(binding, node, fault->id, "restart", &fault->restart);
-    check_law(binding, node, fault->id, "repair", &fault->repair);
-}

@@ -25,6 +25,7 @@ SPEC_FINISH(job);
 SPEC_FINISH(jobs);
 SPEC_FINISH(trace);
 SPEC_FINISH(fault);
+SPEC_FINISH(degradation);
 SPEC_FINISH(experiment);
 
 #endif

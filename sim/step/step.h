@@ -93,6 +93,11 @@ enum sand_rc sand_step_prepare(const struct sand_step_question *question, const 
                                struct sand_diag *diag);
 void sand_step_problem_free(struct sand_step_problem *problem);
 
+// Links of the fabric that the step's traffic crosses, ascending, of every rail. *links: sand_free
+// it. SAND_ERR_INPUT: nothing that works joins its nodes. O(hops x route).
+enum sand_rc sand_step_links(const struct sand_step_question *question, uint32_t **links, size_t *n,
+                             struct sand_diag *diag);
+
 // Warnings about the question that are no errors (tensor parallelism leaves the scale-up domain,
 // ...).
 void sand_step_warn(const struct sand_step_question *question, struct sand_diag *diag);

@@ -55,6 +55,13 @@ static uint32_t nic_share(const struct step_traffic *traffic)
 
 // ---- rail folding -------------------------------------------------------------------------------
 
+// Link first + k is as healthy as link first.
+static int is_alike(const struct sand_fabric *fabric, uint32_t first, uint32_t k)
+{
+    const struct sand_fabric_link *a = &fabric->links[first], *b = &fabric->links[first + k];
+    return a->speed == b->speed && a->goodput == b->goodput && a->is_down == b->is_down;
+}
+
 // Permuting the rails of every group at once changes nothing if all NICs and GPUs of a node are
 // equal and reach the same leaf: then one rail stands for all.
 static int rails_are_equal(const struct step_traffic *traffic)
@@ -69,11 +76,9 @@ static int rails_are_equal(const struct step_traffic *traffic)
         return 0;
     for (uint32_t i = 0; i < q->job->n_nodes; i++) {
         const uint32_t nic = q->nodes[i] * fabric->nics_per_node;
-        for (uint32_t k = 0; k < fabric->nics_per_node; k++)
-            if (fabric->links[fabric->first[SAND_LINK_NIC_UP] + nic + k].speed !=
-                    fabric->links[fabric->first[SAND_LINK_NIC_UP] + nic].speed ||
-                fabric->links[fabric->first[SAND_LINK_NIC_DOWN] + nic + k].speed !=
-                    fabric->links[fabric->first[SAND_LINK_NIC_DOWN] + nic].speed)
+        for (uint32_t k = 1; k < fabric->nics_per_node; k++)
+            if (!is_alike(fabric, fabric->first[SAND_LINK_NIC_UP] + nic, k) ||
+                !is_alike(fabric, fabric->first[SAND_LINK_NIC_DOWN] + nic, k))
                 return 0;
         for (uint32_t g = 0; g < fabric->gpus_per_node; g++) {
             const uint32_t out = sand_fabric_scaleup_out(fabric, q->nodes[i], g);

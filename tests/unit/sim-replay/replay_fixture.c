@@ -33,28 +33,29 @@ void case_set(struct replay_case *c, uint32_t n_nodes, int64_t duration_s)
                                       .storage_nic_Bps = 10e9,
                                       .max_W = 10000,
                                       .idle_W = 2000};
-    c->experiment = (struct sand_experiment){.name = "test",
-                                             .duration_ns = S(duration_s),
-                                             .seed = 1,
-                                             .replications = 1,
-                                             .jobs = c->jobs,
-                                             .faults = {.classes = c->classes},
-                                             .schedule.type = "schedule/fifo",
-                                             .place.type = "place/first-fit",
-                                             .recover.type = "recover/spare",
-                                             .cluster = {.name = "test",
-                                                         .node_type = &c->node,
-                                                         .n_nodes = n_nodes,
-                                                         .fabric = {.n_tiers = 2,
-                                                                    .endpoints_per_leaf = 32,
-                                                                    .leaf_oversubscription = 1,
-                                                                    .spines = 4,
-                                                                    .link = &c->nic},
-                                                         .storage = {.id = "disk",
-                                                                     .n_servers = 5,
-                                                                     .server_write_Bps = 5e9,
-                                                                     .server_read_Bps = 5e9},
-                                                         .pue = 1.25}};
+    c->experiment =
+        (struct sand_experiment){.name = "test",
+                                 .duration_ns = S(duration_s),
+                                 .seed = 1,
+                                 .replications = 1,
+                                 .jobs = c->jobs,
+                                 .faults = {.classes = c->classes, .degradations = c->degradations},
+                                 .schedule.type = "schedule/fifo",
+                                 .place.type = "place/first-fit",
+                                 .recover.type = "recover/spare",
+                                 .cluster = {.name = "test",
+                                             .node_type = &c->node,
+                                             .n_nodes = n_nodes,
+                                             .fabric = {.n_tiers = 2,
+                                                        .endpoints_per_leaf = 32,
+                                                        .leaf_oversubscription = 1,
+                                                        .spines = 4,
+                                                        .link = &c->nic},
+                                             .storage = {.id = "disk",
+                                                         .n_servers = 5,
+                                                         .server_write_Bps = 5e9,
+                                                         .server_read_Bps = 5e9},
+                                             .pue = 1.25}};
 }
 
 static struct sand_job_spec *add_job(struct replay_case *c, const char *id, uint32_t n_nodes,
@@ -204,6 +205,24 @@ struct sand_fault_class *case_fault(struct replay_case *c, const char *id, doubl
                                        .restart = constant(restart_s),
                                        .repair = constant(repair_s)};
     return fault;
+}
+
+struct sand_degradation_class *case_degrades(struct replay_case *c, const char *id,
+                                             enum sand_part_kind kind, enum sand_effect effect,
+                                             const char *part, double at_s, double repair_s)
+{
+    struct sand_degradation_class *d = &c->degradations[c->experiment.faults.n_degradations++];
+    *d = (struct sand_degradation_class){.fault = {.id = id,
+                                                   .cause = "test",
+                                                   .remedy = SAND_REMEDY_RESTART,
+                                                   .repair.mean_s = repair_s},
+                                         .kind = kind,
+                                         .effect = effect,
+                                         .part = part,
+                                         .at_s = at_s,
+                                         .speed = -1,
+                                         .timeout_s = -1};
+    return d;
 }
 
 void case_fault_dates(const struct replay_case *c, int64_t dates[][2], uint32_t n_nodes)

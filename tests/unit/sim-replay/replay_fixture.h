@@ -24,6 +24,7 @@ struct replay_case {
     struct sand_transformer model;
     struct sand_job_spec jobs[MAX_JOBS];
     struct sand_fault_class classes[MAX_CLASSES];
+    struct sand_degradation_class degradations[MAX_CLASSES];
     struct sand_choice_param interval;
     char interval_text[32];
     struct sand_kernel_costs kernels;
@@ -56,6 +57,11 @@ void case_saves(struct replay_case *c, struct sand_job_spec *job, const char *in
 struct sand_fault_class *case_fault(struct replay_case *c, const char *id, double mean_s,
                                     enum sand_remedy remedy, double detect_s, double diagnose_s,
                                     double restart_s, double repair_s);
+
+// A degradation of a part that strikes once, at `at_s`; remedy none, times constant, no timeout.
+struct sand_degradation_class *case_degrades(struct replay_case *c, const char *id,
+                                             enum sand_part_kind kind, enum sand_effect effect,
+                                             const char *part, double at_s, double repair_s);
 
 // Dates at which always allocated nodes are struck: [node][k], k = 0 and 1.
 void case_fault_dates(const struct replay_case *c, int64_t dates[][2], uint32_t n_nodes);
