@@ -56,6 +56,8 @@ struct sand_kernel_costs {
     double buffers_B;         // GPU memory for context, communicators, workspaces, fragmentation
 };
 
+enum sand_link_medium { SAND_MEDIUM_SCALEUP, SAND_MEDIUM_PCIE, SAND_MEDIUM_NETWORK };
+
 // A link type or protocol: rate of one port and what collectives reach on it inside a step.
 struct sand_link_type {
     const char *id;
@@ -67,6 +69,15 @@ struct sand_link_type {
     double p2p_latency_s;  // once per point-to-point message
     int sharp;             // its switches can reduce what passes through them
     double peer_latency_s; // more for each message that one sender starts after another
+    // What collectives reach on it alone, outside a step.
+    enum sand_link_medium medium; // whose latency per hop the library's kernels have on it
+    double alone;                 // fraction of rate_Bps that a long ring reaches
+    double multicast;        // fraction that a reduction in the switch reaches (NVLS); 0: cannot
+    double ll_most_Bps;      // that kernels of protocol LL reach on it at most; 0: no bound
+    double launch_s;         // latency once per collective beyond the kernels' table
+    double hop_s;            // latency per hop beyond it
+    int relay;               // GPUs of a node relay all-to-all to the receiver's rail (PXN)
+    double tree_channel_Bps; // that one channel of a tree takes between two domains; 0: no bound
 };
 
 enum sand_scaleup { SAND_SCALEUP_NONE, SAND_SCALEUP_NVSWITCH };

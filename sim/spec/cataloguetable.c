@@ -76,6 +76,11 @@ static const struct spec_field gpu_fields[] = {
      .doc = "Streaming multiprocessors: output tiles computed in one wave."},
 };
 
+static const char *const media[] = {[SAND_MEDIUM_SCALEUP] = "scaleup",
+                                    [SAND_MEDIUM_PCIE] = "pcie",
+                                    [SAND_MEDIUM_NETWORK] = "network",
+                                    NULL};
+
 static const struct spec_field link_fields[] = {
     SPEC_ENTRY_HEAD(struct sand_link_type),
     {.name = "rate",
@@ -103,6 +108,41 @@ static const struct spec_field link_fields[] = {
      SPEC_QUANTITY(SAND_DIM_TIME, struct sand_link_type, peer_latency_s),
      SPEC_PRESET("0s"),
      .doc = "Time that a sender needs to start each of several messages, one after another."},
+    {.name = "medium",
+     SPEC_MEMBER(SPEC_WORD, struct sand_link_type, medium),
+     .words = media,
+     SPEC_PRESET("scaleup"),
+     .doc = "Which latency per hop the kernels of collectives have between GPUs on this link."},
+    {.name = "alone",
+     SPEC_QUANTITY(SAND_DIM_FRACTION, struct sand_link_type, alone),
+     SPEC_PRESET("0"),
+     .doc = "Fraction of the rate that a long ring reaches alone, outside a step; 0: `usable`."},
+    {.name = "multicast",
+     SPEC_QUANTITY(SAND_DIM_FRACTION, struct sand_link_type, multicast),
+     SPEC_PRESET("0"),
+     .doc = "Fraction of the rate that reductions in the scale-up switch reach (NVLS); 0: it "
+            "cannot reduce."},
+    {.name = "ll_most",
+     SPEC_QUANTITY(SAND_DIM_BANDWIDTH, struct sand_link_type, ll_most_Bps),
+     SPEC_PRESET("0B/s"),
+     .doc = "Scale-up: bus bandwidth that kernels of protocol LL reach at most; 0B/s: no bound."},
+    {.name = "launch_latency",
+     SPEC_QUANTITY(SAND_DIM_TIME, struct sand_link_type, launch_s),
+     SPEC_PRESET("0s"),
+     .doc = "Scale-up: measured latency of a collective beyond the kernels' table, once."},
+    {.name = "hop_latency",
+     SPEC_QUANTITY(SAND_DIM_TIME, struct sand_link_type, hop_s),
+     SPEC_PRESET("0s"),
+     .doc = "Measured latency of a hop of a collective beyond the kernels' table."},
+    {.name = "relay",
+     SPEC_MEMBER(SPEC_YESNO, struct sand_link_type, relay),
+     SPEC_PRESET("yes"),
+     .doc = "Scale-up: GPUs of a node relay all-to-all to the NIC on the receiver's rail (PXN)."},
+    {.name = "tree_channel",
+     SPEC_QUANTITY(SAND_DIM_BANDWIDTH, struct sand_link_type, tree_channel_Bps),
+     SPEC_PRESET("0B/s"),
+     .doc = "What one channel of a tree between two scale-up domains of this link carries at most; "
+            "0B/s: no bound."},
 };
 
 static const char *const scaleups[] = {

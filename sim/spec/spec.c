@@ -11,6 +11,8 @@ struct sand_spec {
     struct sand_arena arena;
     struct sand_experiment experiment;
     struct sand_step_rules rules;
+    struct sand_collectives collectives;
+    struct sand_node_type node;
     const char **inputs;
     size_t n_inputs;
 };
@@ -102,21 +104,55 @@ static enum sand_rc bind_experiment(struct spec_binding *binding, struct sand_sp
     return spec_canonicalise(binding);
 }
 
+// A document that is one element of ours; there are no settings.
+static enum sand_rc bind_only(struct spec_binding *binding, const struct spec_element *element,
+                              void *model)
+{
+    xmlNode *root = sand_xml_root(binding->xml);
+    if (!spec_is_element(root, element->name)) {
+        spec_error(binding, sand_xml_place(root),
+                   "root element is <%.60s>; write <%s xmlns=\"" SPEC_NAMESPACE "\" ...>",
+                   (const char *)root->name, element->name);
+        return SAND_ERR_INPUT;
+    }
+    spec_bind(binding, element, root, model);
+    if (binding->rc != SAND_OK)
+        return sand_fail(binding->diag, binding->rc, "out of memory while reading <%s>",
+                         element->name);
+    return binding->n_errors > 0 ? SAND_ERR_INPUT : check_schema(binding);
+}
+
 static enum sand_rc bind_rules(struct spec_binding *binding, struct sand_spec *spec,
                                const struct sand_spec_options *options)
 {
-    xmlNode *root = sand_xml_root(binding->xml);
     (void)options;
-    if (!spec_is_element(root, spec_step_rules.name)) {
-        spec_error(binding, sand_xml_place(root),
-                   "root element is <%.60s>; write <step_rules xmlns=\"" SPEC_NAMESPACE "\" ...>",
-                   (const char *)root->name);
-        return SAND_ERR_INPUT;
-    }
-    spec_bind(binding, &spec_step_rules, root, &spec->rules);
-    if (binding->rc != SAND_OK)
-        return sand_fail(binding->diag, binding->rc, "out of memory while reading the rules");
-    return binding->n_errors > 0 ? SAND_ERR_INPUT : check_schema(binding);
+    return bind_only(binding, &spec_step_rules, &spec->rules);
+}
+
+static enum sand_rc bind_collectives(struct spec_binding *binding, struct sand_spec *spec,
+                                     const struct sand_spec_options *options)
+{
+    (void)options;
+    return bind_only(binding, &spec_collectives, &spec->collectives);
+}
+
+static enum sand_rc bind_node(struct spec_binding *binding, struct sand_spec *spec,
+                              const struct sand_spec_options *options)
+{
+    (void)options;
+    return bind_only(binding, &spec_node, &spec->node);
+}
+
+// An experiment, or a <cluster> alone: the rest of the experiment is then empty.
+static enum sand_rc bind_cluster(struct spec_binding *binding, struct sand_spec *spec,
+                                 const struct sand_spec_options *options)
+{
+    if (!spec_is_element(sand_xml_root(binding->xml), spec_cluster.name))
+        return bind_experiment(binding, spec, options);
+    if (options && options->n_settings > 0)
+        return sand_fail(binding->diag, SAND_ERR_USAGE,
+                         "--set needs an experiment; the file is a <cluster> alone");
+    return bind_only(binding, &spec_cluster, &spec->experiment.cluster);
 }
 
 static enum sand_rc keep_inputs(const struct sand_xml *xml, const char *trace,
@@ -172,6 +208,34 @@ enum sand_rc sand_spec_load_rules(const char *path, const struct sand_spec_optio
                                   struct sand_spec **spec, struct sand_diag *diag)
 {
     return load(path, options, bind_rules, spec, diag);
+}
+
+enum sand_rc sand_spec_load_collectives(const char *path, const struct sand_spec_options *options,
+                                        struct sand_spec **spec, struct sand_diag *diag)
+{
+    return load(path, options, bind_collectives, spec, diag);
+}
+
+enum sand_rc sand_spec_load_cluster(const char *path, const struct sand_spec_options *options,
+                                    struct sand_spec **spec, struct sand_diag *diag)
+{
+    return load(path, options, bind_cluster, spec, diag);
+}
+
+enum sand_rc sand_spec_load_node(const char *path, const struct sand_spec_options *options,
+                                 struct sand_spec **spec, struct sand_diag *diag)
+{
+    return load(path, options, bind_node, spec, diag);
+}
+
+const struct sand_collectives *sand_spec_collectives(const struct sand_spec *spec)
+{
+    return &spec->collectives;
+}
+
+const struct sand_node_type *sand_spec_node(const struct sand_spec *spec)
+{
+    return &spec->node;
 }
 
 void sand_spec_free(struct sand_spec *spec)

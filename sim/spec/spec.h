@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "collspec.h"
 #include "diag.h"
 #include "experiment.h"
 #include "steprules.h"
@@ -18,6 +19,9 @@ struct sand_spec_options {
     size_t n_settings;
     const char *trace; // a file, anywhere, that takes the place of the one <trace>'s; NULL: none
 };
+
+typedef enum sand_rc sand_spec_load_fn(const char *path, const struct sand_spec_options *options,
+                                       struct sand_spec **spec, struct sand_diag *diag);
 
 // Reads, includes, resolves the catalogue, binds, checks. Reports every problem in `diag` and then
 // fails once (SAND_ERR_INPUT). Warnings (a link faster than its catalogue entry) do not fail.
@@ -34,6 +38,18 @@ const char *const *sand_spec_inputs(const struct sand_spec *spec, size_t *n);
 enum sand_rc sand_spec_load_rules(const char *path, const struct sand_spec_options *options,
                                   struct sand_spec **spec, struct sand_diag *diag);
 const struct sand_step_rules *sand_spec_rules(const struct sand_spec *spec);
+
+// Reads an <experiment>, or a <cluster> alone, whose experiment is then empty but for it.
+enum sand_rc sand_spec_load_cluster(const char *path, const struct sand_spec_options *options,
+                                    struct sand_spec **spec, struct sand_diag *diag);
+
+// Reads <collectives>, or the <node> of a catalogue file, the same way.
+enum sand_rc sand_spec_load_collectives(const char *path, const struct sand_spec_options *options,
+                                        struct sand_spec **spec, struct sand_diag *diag);
+const struct sand_collectives *sand_spec_collectives(const struct sand_spec *spec);
+enum sand_rc sand_spec_load_node(const char *path, const struct sand_spec_options *options,
+                                 struct sand_spec **spec, struct sand_diag *diag);
+const struct sand_node_type *sand_spec_node(const struct sand_spec *spec);
 
 // The RELAX NG schema (XML syntax) and the format page (Markdown), generated from the field tables.
 enum sand_rc sand_spec_write_schema(FILE *out);

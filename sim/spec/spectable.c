@@ -56,6 +56,11 @@ const struct spec_element *const spec_elements[] = {&spec_experiment,
                                                     &spec_machine,
                                                     &spec_known,
                                                     &spec_flag,
+                                                    &spec_collectives,
+                                                    &spec_coll_kernel,
+                                                    &spec_coll_machine,
+                                                    &spec_coll_network,
+                                                    &spec_coll_flag,
                                                     NULL};
 
 const struct spec_element *spec_kind_element(enum spec_kind kind)

@@ -128,6 +128,8 @@ extern const struct spec_element spec_trace, spec_trace_class, spec_jobs_mix, sp
 // Words that several tables share; NULL-terminated.
 extern const char *const spec_laws[];
 extern const struct spec_element spec_step_rules, spec_stack, spec_machine, spec_known, spec_flag;
+extern const struct spec_element spec_collectives, spec_coll_kernel, spec_coll_machine,
+    spec_coll_network, spec_coll_flag;
 
 // Words that more than one table takes.
 extern const char *const spec_attention_words[], *const spec_order_words[],

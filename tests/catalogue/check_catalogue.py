@@ -12,6 +12,7 @@ from pathlib import Path
 NAMESPACE = "{urn:sandtable:1}"
 KINDS = ("gpu", "link", "node", "kernels", "software", "storage", "prices")
 RULES = "step_rules"
+COLLECTIVES = "collectives"
 DATE = re.compile(r"(19|20)\d\d(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?)?$")
 HEAD = ("id", "source", "date", "assumed")
 SCALES = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
@@ -108,6 +109,22 @@ class Checker:
             if tag(child) == "flag" and set(child.keys()) != {"id", "why"}:
                 self.say(path, f'flag {child.get("id")}: has more than an id and a reason')
         self.entries[RULES, path.stem] = (path, root)
+
+    def collectives(self, path):
+        """Collectives: provenance, and no number that belongs to a row or a source."""
+        root = self.read(path, COLLECTIVES)
+        if root is None:
+            return
+        self.provenance(path, root, {name for child in root for name in child.keys()} | set(root.keys()))
+        texts = {"flag": {"id", "source", "row", "why"},
+                 "machine": {"id", "gpu", "platform", "network", "node"}}
+        for child in root:
+            if set(child.keys()) - texts.get(tag(child), set(child.keys())):
+                self.say(path, f'{tag(child)} {child.get("id")}: has a number')
+            if tag(child) == "kernel":
+                for name in set(child.keys()) - {"id", "algorithm", "protocol", "on_request"}:
+                    self.has_source(path, root, name)
+        self.entries[COLLECTIVES, path.stem] = (path, root)
 
     def constants(self):
         """Fitted constants: at most three of a software stack, every number with its source."""
@@ -224,10 +241,12 @@ class Checker:
             for path in sorted((self.data / "platforms/catalogue" / kind).glob("*")):
                 self.entry(path, kind)
         for path in sorted((self.data / "platforms/catalogue").glob("*")):
-            if path.name not in KINDS + (RULES,):
+            if path.name not in KINDS + (RULES, COLLECTIVES):
                 self.say(path, "is no kind of the catalogue")
         for path in sorted((self.data / "platforms/catalogue" / RULES).glob("*")):
             self.rules(path)
+        for path in sorted((self.data / "platforms/catalogue" / COLLECTIVES).glob("*")):
+            self.collectives(path)
         for path in sorted((self.data / "workloads/models").glob("*")):
             self.entry(path, "model")
         for path in sorted((self.data / "platforms/faults").glob("*")):
