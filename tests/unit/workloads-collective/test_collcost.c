@@ -1,0 +1,299 @@
+// Times of collectives against textbook formulas on platforms without latency or fill, and
+// properties that hold for every platform of the test: monotone in bytes, the choice never slower
+// than a forced kernel, never faster than the links allow. SPDX-License-Identifier:
+// GPL-2.0-or-later
+#include <criterion/criterion.h>
+
+#include <math.h>
+
+#include "collcost.h"
+#include "ids.h"
+
+#define PORT_Bps 450e9
+#define NIC_Bps 50e9
+
+static struct sand_gpu_type gpu = {.id = "gpu"};
+static struct sand_link_type scaleup, nic, host;
+static struct sand_node_type node;
+static struct sand_cluster cluster;
+
+// Kernels with NCCL's latencies and without pipelines to fill, so that closed forms hold.
+static struct sand_coll_kernel kernels[] = {
+    {"ring-ll", SAND_ALG_RING, SAND_PROTO_LL, 6.6e-6, 0.6e-6, 1e-6, 5e-6, 0.5, 0, 0, 0},
+    {"ring", SAND_ALG_RING, SAND_PROTO_SIMPLE, 8.4e-6, 3.4e-6, 5.7e-6, 14e-6, 1, 0, 0, 0},
+    {"tree", SAND_ALG_TREE, SAND_PROTO_SIMPLE, 8.4e-6, 4e-6, 4e-6, 14e-6, 1, 0, 0, 0},
+    {"nvls", SAND_ALG_NVLS, SAND_PROTO_SIMPLE, 0, 25e-6, 25e-6, 0, 1, 0, 0, 0},
+    {"nvlstree", SAND_ALG_NVLSTREE, SAND_PROTO_SIMPLE, 0, 25e-6, 25e-6, 14e-6, 1, 0, 0, 0},
+    {"sharp", SAND_ALG_SHARP, SAND_PROTO_SIMPLE, 0, 25e-6, 25e-6, 31e-6, 1, 0, 0, 0},
+    {"pairwise", SAND_ALG_PAIRWISE, SAND_PROTO_SIMPLE, 8.4e-6, 3.4e-6, 5.7e-6, 14e-6, 1, 0, 0, 0},
+    {"pxn", SAND_ALG_PXN, SAND_PROTO_SIMPLE, 8.4e-6, 3.4e-6, 5.7e-6, 14e-6, 1, 0, 0, 0},
+    {"hier", SAND_ALG_HIERARCHICAL, SAND_PROTO_SIMPLE, 8.4e-6, 3.4e-6, 5.7e-6, 14e-6, 1, 0, 0, 1}};
+enum { N_KERNELS = sizeof kernels / sizeof kernels[0] };
+static struct sand_collectives constants = {.id = "test",
+                                            .tier_sharpness = 50,
+                                            .channels = 16,
+                                            .p2p_rate = 1,
+                                            .incast_peers = 64,
+                                            .kernels = kernels,
+                                            .n_kernels = N_KERNELS};
+static const struct sand_coll_wish any = {SAND_ALGORITHMS, SAND_PROTOCOLS};
+
+static void build(uint32_t n_nodes, uint32_t gpus, uint32_t domain_nodes, double oversubscription)
+{
+    scaleup = (struct sand_link_type){
+        .id = "scaleup", .rate_Bps = PORT_Bps, .usable = 1, .alone = 1, .relay = 1};
+    nic = (struct sand_link_type){
+        .id = "nic", .rate_Bps = NIC_Bps, .alone = 1, .medium = SAND_MEDIUM_NETWORK, .sharp = 1};
+    host = (struct sand_link_type){
+        .id = "host", .rate_Bps = 63e9, .usable = 0.76, .medium = SAND_MEDIUM_PCIE};
+    node = (struct sand_node_type){.id = "node",
+                                   .gpu = &gpu,
+                                   .n_gpus = gpus,
+                                   .scaleup = SAND_SCALEUP_NVSWITCH,
+                                   .scaleup_link = &scaleup,
+                                   .scaleup_nodes = domain_nodes,
+                                   .n_nics = gpus,
+                                   .nic = &nic,
+                                   .host_link = &host};
+    cluster = (struct sand_cluster){.name = "test", .node_type = &node, .n_nodes = n_nodes};
+    cluster.fabric = (struct sand_fabric_spec){.n_tiers = 2,
+                                               .endpoints_per_leaf = 4 * gpus,
+                                               .leaf_oversubscription = oversubscription,
+                                               .spines = 1,
+                                               .spreading = SAND_SPREAD_EVEN,
+                                               .sharp = 1,
+                                               .link = &nic};
+}
+
+static struct sand_comm place(uint32_t ranks, struct sand_comm_options options)
+{
+    struct sand_comm comm;
+    struct sand_fabric *fabric = NULL;
+    struct sand_diag diag = {0};
+    cr_assert_eq(sand_fabric_build(&cluster, &fabric, &diag), SAND_OK);
+    cr_assert_eq(sand_comm_place(&cluster, fabric, ranks, 0, &options, &comm, &diag), SAND_OK);
+    sand_fabric_free(fabric);
+    sand_diag_clear(&diag);
+    return comm;
+}
+
+static double forced_s(const struct sand_comm *comm, enum sand_collective_kind kind, double bytes,
+                       enum sand_algorithm algorithm)
+{
+    const struct sand_collective collective = {kind, comm->ranks, bytes};
+    struct sand_coll_terms terms;
+    for (size_t k = 0; k < N_KERNELS; k++)
+        if (kernels[k].algorithm == algorithm && kernels[k].protocol == SAND_PROTO_SIMPLE &&
+            sand_coll_cost(&constants, comm, &collective, &kernels[k], &terms) == NULL)
+            return terms.time_s;
+    return NAN;
+}
+
+static double best_s(const struct sand_comm *comm, enum sand_collective_kind kind, double bytes)
+{
+    const struct sand_collective collective = {kind, comm->ranks, bytes};
+    struct sand_coll_terms terms;
+    struct sand_diag diag = {0};
+    cr_assert_eq(sand_coll_best(&constants, comm, &collective, any, &terms, &diag), SAND_OK);
+    return terms.time_s;
+}
+
+static void near(double got, double want, const char *what)
+{
+    cr_assert_float_eq(got, want, 0.01 * want, "%s: %g, not %g", what, got, want);
+}
+
+// Large messages: 2(n-1)/n S / B for a ring's all-reduce, half of it for gather and scatter, at the
+// port inside a domain and at the domain's NICs across.
+Test(collcost, rings_are_the_textbook_formula)
+{
+    const double S = 64e9;
+    build(16, 8, 1, 1);
+    const struct sand_comm one = place(8, (struct sand_comm_options){0});
+    near(forced_s(&one, SAND_ALL_REDUCE, S, SAND_ALG_RING), 2 * 7.0 / 8 * S / PORT_Bps, "domain");
+    near(forced_s(&one, SAND_ALL_GATHER, S, SAND_ALG_RING), 7.0 / 8 * S / PORT_Bps, "gather");
+    near(forced_s(&one, SAND_REDUCE_SCATTER, S, SAND_ALG_RING), 7.0 / 8 * S / PORT_Bps, "scatter");
+    near(forced_s(&one, SAND_BROADCAST, S, SAND_ALG_RING), S / PORT_Bps, "broadcast");
+    const struct sand_comm all = place(128, (struct sand_comm_options){0});
+    near(forced_s(&all, SAND_ALL_REDUCE, S, SAND_ALG_RING), 2 * 127.0 / 128 * S / (8 * NIC_Bps),
+         "across");
+    near(forced_s(&all, SAND_ALL_GATHER, S, SAND_ALG_RING), 127.0 / 128 * S / (8 * NIC_Bps),
+         "gather across");
+}
+
+// Small messages: NCCL's latencies, hop by hop.
+Test(collcost, latencies_are_those_of_the_tables)
+{
+    build(16, 8, 1, 1);
+    const struct sand_comm one = place(8, (struct sand_comm_options){0});
+    near(forced_s(&one, SAND_ALL_REDUCE, 1, SAND_ALG_RING), 8.4e-6 + 14 * 3.4e-6, "ring");
+    near(best_s(&one, SAND_ALL_REDUCE, 1), 6.6e-6 + 14 * 0.6e-6, "ring, LL");
+    const struct sand_comm two = place(16, (struct sand_comm_options){0});
+    near(forced_s(&two, SAND_ALL_REDUCE, 1, SAND_ALG_RING), 8.4e-6 + 28 * 3.4e-6 + 2 * 14e-6,
+         "ring over two");
+    near(forced_s(&two, SAND_ALL_REDUCE, 1, SAND_ALG_TREE), 8.4e-6 + 14 * 4e-6 + 2 * 14e-6, "tree");
+    const struct sand_comm all = place(128, (struct sand_comm_options){0});
+    near(forced_s(&all, SAND_ALL_REDUCE, 1, SAND_ALG_TREE), 8.4e-6 + 14 * 4e-6 + 8 * 14e-6,
+         "tree over 16");
+}
+
+// Two domains send the buffer once, more send it twice at an inner one; the switch reduces at one
+// pass of the buffer.
+Test(collcost, trees_and_switches_move_what_they_say)
+{
+    const double S = 64e9;
+    build(16, 8, 1, 1);
+    scaleup.multicast = 1;
+    const struct sand_comm two = place(16, (struct sand_comm_options){.sharp = 1});
+    const struct sand_comm all = place(128, (struct sand_comm_options){.sharp = 1});
+    const struct sand_comm one = place(8, (struct sand_comm_options){0});
+    near(forced_s(&two, SAND_ALL_REDUCE, S, SAND_ALG_NVLSTREE), S / (8 * NIC_Bps), "two domains");
+    near(forced_s(&all, SAND_ALL_REDUCE, S, SAND_ALG_NVLSTREE), 2 * S / (8 * NIC_Bps), "16");
+    near(forced_s(&all, SAND_ALL_REDUCE, S, SAND_ALG_SHARP), S / (8 * NIC_Bps), "SHARP");
+    near(forced_s(&one, SAND_ALL_REDUCE, S, SAND_ALG_NVLS), S / PORT_Bps, "NVLS");
+    cr_assert(isnan(forced_s(&all, SAND_ALL_REDUCE, S, SAND_ALG_NVLS)));
+    cr_assert(isnan(forced_s(&one, SAND_ALL_REDUCE, S, SAND_ALG_NVLSTREE)));
+    cr_assert(isnan(forced_s(&one, SAND_ALL_GATHER, S, SAND_ALG_TREE)));
+}
+
+// What leaves a domain divides by its NICs; the maintainers' rule that bus bandwidth is N/(N-1)
+// NICs (NVIDIA/nccl-tests issue 130).
+Test(collcost, alltoall_is_bound_by_the_nic)
+{
+    const double S = 8e9;
+    build(16, 8, 1, 1);
+    const uint32_t ranks[] = {16, 32, 64, 128};
+    for (size_t i = 0; i < 4; i++) {
+        const double n = ranks[i];
+        const struct sand_comm comm = place(ranks[i], (struct sand_comm_options){0});
+        near(forced_s(&comm, SAND_ALL_TO_ALL, S, SAND_ALG_PAIRWISE), S * (n - 8) / n / NIC_Bps,
+             "pairwise");
+        near(forced_s(&comm, SAND_ALL_TO_ALL, S, SAND_ALG_PXN), S * (n - 8) / n / NIC_Bps, "PXN");
+    }
+    const struct sand_comm one = place(8, (struct sand_comm_options){0});
+    near(best_s(&one, SAND_ALL_TO_ALL, S), S * 7 / 8 / PORT_Bps, "one domain");
+    cr_assert(isnan(forced_s(&one, SAND_ALL_TO_ALL, S, SAND_ALG_PXN)));
+}
+
+// The fabric decides: an oversubscription of 4 costs what crosses leaves, which is all-to-all in
+// full and a ring hardly (one of four nodes of a leaf sends out of it).
+Test(collcost, tapers_cost_what_crosses_them)
+{
+    const double S = 8e9;
+    build(16, 8, 1, 4);
+    const struct sand_comm comm = place(128, (struct sand_comm_options){0});
+    // Of a domain's remote traffic 12 of 15 parts leave the leaf, whose uplinks are those of one
+    // node.
+    near(best_s(&comm, SAND_ALL_TO_ALL, S), S * 120.0 / 128 * 12 / 15 * 4 / NIC_Bps, "all-to-all");
+    near(forced_s(&comm, SAND_ALL_REDUCE, 100 * S, SAND_ALG_RING),
+         2 * 127.0 / 128 * 100 * S / (8 * NIC_Bps), "ring");
+    build(16, 8, 1, 1);
+    const struct sand_comm full = place(128, (struct sand_comm_options){0});
+    cr_assert_lt(full.tree_Bps, 8 * NIC_Bps);
+    cr_assert_eq(full.ring_Bps, 8 * NIC_Bps);
+}
+
+// Domains of 72 keep on the scale-up what 8 send over NICs.
+Test(collcost, domains_of_72_send_less)
+{
+    build(36, 4, 18, 1);
+    const struct sand_comm rack = place(72, (struct sand_comm_options){0});
+    const struct sand_comm racks = place(144, (struct sand_comm_options){0});
+    cr_assert_eq(rack.domains, 1u);
+    cr_assert_eq(racks.domains, 2u);
+    cr_assert_eq(racks.ports, 72u);
+    cr_assert_float_eq(racks.ring_Bps, 72 * NIC_Bps, 1);
+    cr_assert_eq(racks.relays, 0);
+    near(best_s(&racks, SAND_ALL_TO_ALL, 8e9), 4e9 / NIC_Bps, "across racks");
+}
+
+Test(collcost, gpudirect_off_goes_through_the_host)
+{
+    const double S = 8e9;
+    build(2, 8, 1, 1);
+    const struct sand_comm off = place(16, (struct sand_comm_options){.no_gpudirect = 1});
+    near(forced_s(&off, SAND_ALL_REDUCE, S, SAND_ALG_RING),
+         2 * 15.0 / 16 * S / (8 * 0.5 * 63e9 * 0.76), "staged");
+}
+
+// On several platforms, for every collective and size: times grow with bytes, the choice is at most
+// any kernel's time, and no time is below the wire's.
+Test(collcost, choices_are_the_fastest_and_times_grow)
+{
+    static const uint32_t shapes[][4] = {
+        {1, 8, 1, 8}, {2, 8, 1, 16}, {16, 8, 1, 128}, {36, 4, 18, 144}, {4, 1, 1, 4}};
+    for (size_t i = 0; i < 5; i++) {
+        build(shapes[i][0], shapes[i][1], shapes[i][2], 2);
+        scaleup.multicast = 0.6;
+        kernels[1].chunk_B = kernels[4].chunk_B = 2e5;
+        const struct sand_comm comm = place(shapes[i][3], (struct sand_comm_options){.sharp = 1});
+        for (int kind = 0; kind < SAND_COLLECTIVES; kind++) {
+            double before = 0;
+            for (double bytes = 1; bytes < 1e12; bytes *= 3) {
+                const struct sand_collective c = {(enum sand_collective_kind)kind, comm.ranks,
+                                                  bytes};
+                struct sand_coll_terms terms;
+                const double best = best_s(&comm, c.kind, bytes);
+                cr_assert_geq(best, before, "%s: %g B", sand_collective_name(c.kind), bytes);
+                before = best;
+                for (size_t k = 0; k < N_KERNELS; k++) {
+                    if (kernels[k].on_request ||
+                        sand_coll_cost(&constants, &comm, &c, &kernels[k], &terms) != NULL)
+                        continue;
+                    cr_assert_leq(best, terms.time_s, "%s: %s", sand_collective_name(c.kind),
+                                  kernels[k].id);
+                    cr_assert_geq(terms.time_s, terms.wire_s);
+                    cr_assert_float_eq(terms.time_s, terms.latency_s + terms.wire_s + terms.fill_s,
+                                       1e-15);
+                }
+            }
+        }
+        kernels[1].chunk_B = kernels[4].chunk_B = 0;
+    }
+}
+
+// Both trees are trees over all nodes, and a node that is inner in one is a leaf of the other, but
+// for one of them.
+Test(collcost, two_trees_share_the_work)
+{
+    for (uint32_t n = 2; n < 200; n++) {
+        uint32_t both = 0;
+        for (uint32_t v = 0; v < n; v++) {
+            uint32_t children[2] = {0, 0};
+            for (int second = 0; second < 2; second++) {
+                uint32_t at = v, steps = 0;
+                while (at != SAND_NONE && steps++ <= 40)
+                    at = sand_tree_parent(at, n, second);
+                cr_assert_leq(steps, 34u, "node %u of %u does not reach the root", v, n);
+                for (uint32_t w = 0; w < n; w++)
+                    children[second] += sand_tree_parent(w, n, second) == v;
+                cr_assert_leq(children[second], 2u);
+            }
+            both += children[0] > 0 && children[1] > 0;
+        }
+        cr_assert_leq(both, 2u, "%u nodes: %u are inner in both trees", n, both);
+    }
+}
+
+Test(collcost, one_rank_takes_no_time)
+{
+    build(1, 8, 1, 1);
+    const struct sand_comm one = place(1, (struct sand_comm_options){0});
+    cr_assert_eq(best_s(&one, SAND_ALL_REDUCE, 1e9), 0.0);
+}
+
+Test(collcost, refusals_name_what_is_wrong)
+{
+    struct sand_comm comm;
+    struct sand_fabric *fabric = NULL;
+    struct sand_diag diag = {0};
+    const struct sand_comm_options options = {0};
+    build(2, 8, 1, 1);
+    cr_assert_eq(sand_fabric_build(&cluster, &fabric, &diag), SAND_OK);
+    cr_assert_eq(sand_comm_place(&cluster, fabric, 17, 0, &options, &comm, &diag), SAND_ERR_INPUT);
+    cr_assert_eq(sand_comm_place(&cluster, fabric, 0, 0, &options, &comm, &diag), SAND_ERR_INPUT);
+    cr_assert_eq(sand_comm_place(&cluster, fabric, 4, 9, &options, &comm, &diag), SAND_ERR_INPUT);
+    cr_assert_eq(diag.n_errors, 3u);
+    sand_fabric_free(fabric);
+    sand_diag_clear(&diag);
+}

@@ -1,0 +1,269 @@
+// Routes rings, trees and all-to-all over the fabric and finds the tightest link of each.
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "comm.h"
+
+#include <stdio.h>
+
+#include "fabricreduce.h"
+#include "ids.h"
+#include "mem.h"
+
+enum { MOST_SAMPLED = 40000 };
+
+// ---- trees --------------------------------------------------------------------------------------
+
+static uint32_t lowest_bit(uint32_t x)
+{
+    return x & (~x + 1);
+}
+
+// Node 0 is the root; a node of level l (its lowest set bit 2^l) hangs below one of level l + 1, or
+// where there is none below what is left without the bit.
+static uint32_t first_parent(uint32_t index, uint32_t n)
+{
+    if (index == 0)
+        return SAND_NONE;
+    const uint32_t bit = lowest_bit(index), up = (index ^ bit) | (bit << 1);
+    return up < n ? up : index ^ bit;
+}
+
+uint32_t sand_tree_parent(uint32_t index, uint32_t n, int second)
+{
+    if (!second)
+        return first_parent(index, n);
+    if (n % 2 == 0) { // mirrored
+        const uint32_t parent = first_parent(n - 1 - index, n);
+        return parent == SAND_NONE ? SAND_NONE : n - 1 - parent;
+    }
+    const uint32_t parent = first_parent((index + n - 1) % n, n); // shifted by one
+    return parent == SAND_NONE ? SAND_NONE : (parent + 1) % n;
+}
+
+// ---- ports of domains ---------------------------------------------------------------------------
+
+struct placing {
+    const struct sand_fabric *fabric;
+    uint32_t n_nodes, per_node, last_gpus; // GPUs on the last node
+    uint32_t node_ports;                   // NICs used on a full node
+    uint32_t ports;                        // of the first domain
+    struct sand_comm *comm;
+    double *load; // per link: share of the traffic's unit
+};
+
+// NICs that the first `gpus` GPUs of a node use: consecutive, from 0. Where there are more NICs
+// than GPUs, a GPU uses all of its own.
+static uint32_t ports_of_gpus(const struct sand_fabric *fabric, uint32_t gpus)
+{
+    const uint64_t all = fabric->gpus_per_node, share = (uint64_t)gpus * fabric->nics_per_node;
+    return (uint32_t)((share + all - 1) / all);
+}
+
+static uint32_t nodes_of_domain(const struct placing *p, uint32_t domain)
+{
+    const uint32_t each = p->fabric->nodes_per_domain, first = domain * each;
+    return p->n_nodes - first < each ? p->n_nodes - first : each;
+}
+
+// Port `port` of a domain as an endpoint; a smaller domain serves several with one.
+static uint32_t endpoint(const struct placing *p, uint32_t domain, uint32_t port)
+{
+    const uint32_t mine = port % (nodes_of_domain(p, domain) * p->node_ports);
+    const uint32_t node = domain * p->fabric->nodes_per_domain + mine / p->node_ports;
+    return node * p->fabric->nics_per_node + mine % p->node_ports;
+}
+
+// ---- loads --------------------------------------------------------------------------------------
+
+static int add_load(struct placing *p, uint32_t from, uint32_t to, double share)
+{
+    uint32_t links[SAND_ROUTE_MAX];
+    const uint32_t n = sand_fabric_route(p->fabric, from, to, links);
+    if (n == SAND_NONE)
+        return 0;
+    for (uint32_t i = 0; i < n; i++)
+        p->load[links[i]] += share;
+    return 1;
+}
+
+// The rate at which the unit can flow, then clears the loads.
+static double tightest(struct placing *p, uint32_t *at)
+{
+    double least = 0;
+    *at = SAND_NONE;
+    for (uint32_t l = 0; l < p->fabric->n_links; l++) {
+        const struct sand_fabric_link *link = &p->fabric->links[l];
+        if (!(p->load[l] > 0))
+            continue;
+        const double Bps = link->capacity_Bps * link->speed * link->goodput / p->load[l];
+        if (*at == SAND_NONE || Bps < least) {
+            least = Bps;
+            *at = l;
+        }
+        p->load[l] = 0;
+    }
+    return least;
+}
+
+static int load_ring(struct placing *p)
+{
+    const uint32_t n = p->comm->domains;
+    for (uint32_t d = 0; d < n; d++)
+        for (uint32_t port = 0; port < p->ports; port++)
+            if (!add_load(p, endpoint(p, d, port), endpoint(p, (d + 1) % n, port), 1.0 / p->ports))
+                return 0;
+    return 1;
+}
+
+static int load_tree(struct placing *p, int second)
+{
+    const uint32_t n = p->comm->domains;
+    for (uint32_t d = 0; d < n; d++) {
+        const uint32_t parent = sand_tree_parent(d, n, second);
+        for (uint32_t port = 0; parent != SAND_NONE && port < p->ports; port++) {
+            const uint32_t a = endpoint(p, d, port), b = endpoint(p, parent, port);
+            if (!add_load(p, a, b, 0.5 / p->ports) || !add_load(p, b, a, 0.5 / p->ports))
+                return 0;
+        }
+    }
+    return 1;
+}
+
+static int load_alltoall(struct placing *p)
+{
+    const uint32_t n = p->comm->domains;
+    const uint64_t routes = (uint64_t)n * p->ports;
+    uint64_t shifts = routes < MOST_SAMPLED ? MOST_SAMPLED / routes : 1;
+    if (shifts > n - 1)
+        shifts = n - 1;
+    const double share = 1.0 / ((double)p->ports * (double)shifts);
+    for (uint64_t i = 0; i < shifts; i++) {
+        const uint32_t shift = 1 + (uint32_t)(i * (n - 1) / shifts);
+        for (uint32_t d = 0; d < n; d++)
+            for (uint32_t port = 0; port < p->ports; port++)
+                if (!add_load(p, endpoint(p, d, port),
+                              endpoint(p, (d + shift) % n, (port + shift) % p->ports), share))
+                    return 0;
+    }
+    return 1;
+}
+
+// ---- reductions in the switches -----------------------------------------------------------------
+
+static void keep_reason(struct sand_comm *comm, const struct sand_diag *diag)
+{
+    snprintf(comm->why_no_sharp, sizeof comm->why_no_sharp, "%s",
+             diag->n_messages > 0 ? diag->messages[0].text : "no reduction tree");
+}
+
+// One tree for every port.
+static enum sand_rc load_sharp(struct placing *p, uint32_t *nics, struct sand_diag *diag)
+{
+    for (uint32_t port = 0; port < p->ports; port++) {
+        struct sand_reduction_tree tree = {0};
+        for (uint32_t d = 0; d < p->comm->domains; d++)
+            nics[d] = endpoint(p, d, port);
+        const enum sand_rc rc =
+            sand_fabric_reduction_tree(p->fabric, nics, p->comm->domains, port, &tree, diag);
+        for (size_t i = 0; i < tree.n_links; i++)
+            p->load[tree.links[i]] += 1.0 / p->ports;
+        sand_reduction_tree_free(&tree);
+        if (rc != SAND_OK)
+            return rc;
+    }
+    return SAND_OK;
+}
+
+static enum sand_rc place_sharp(struct placing *p)
+{
+    uint32_t *nics = sand_calloc(p->comm->domains, sizeof *nics), at = 0;
+    struct sand_diag diag = {0};
+    if (nics == NULL)
+        return SAND_ERR_NOMEM;
+    const enum sand_rc rc = load_sharp(p, nics, &diag);
+    const double Bps = tightest(p, &at);
+    if (rc == SAND_OK)
+        p->comm->sharp_Bps = Bps;
+    else
+        keep_reason(p->comm, &diag);
+    sand_free(nics);
+    sand_diag_clear(&diag);
+    return rc == SAND_ERR_NOMEM ? rc : SAND_OK;
+}
+
+// ---- all together -------------------------------------------------------------------------------
+
+static enum sand_rc check(const struct sand_cluster *cluster, uint32_t ranks, uint32_t per_node,
+                          struct sand_diag *diag)
+{
+    const uint32_t most = cluster->node_type->n_gpus;
+    if (per_node > most)
+        return sand_fail(diag, SAND_ERR_INPUT,
+                         "%u GPUs of a node are asked for, node \"%s\" has %u; ask for fewer",
+                         per_node, cluster->node_type->id, most);
+    if (ranks == 0 || ((uint64_t)ranks + per_node - 1) / per_node > cluster->n_nodes)
+        return sand_fail(diag, SAND_ERR_INPUT,
+                         "%u GPUs are asked for, %u nodes of %u have 1 to %llu; ask for as many",
+                         ranks, cluster->n_nodes, per_node,
+                         (unsigned long long)cluster->n_nodes * per_node);
+    return SAND_OK;
+}
+
+static enum sand_rc place_network(struct placing *p, struct sand_diag *diag)
+{
+    struct sand_comm *comm = p->comm;
+    int joined = load_ring(p);
+    comm->ring_Bps = tightest(p, &comm->ring_link);
+    joined = joined && load_tree(p, 0) && load_tree(p, 1);
+    comm->tree_Bps = tightest(p, &comm->tree_link);
+    joined = joined && load_alltoall(p);
+    comm->alltoall_Bps = tightest(p, &comm->alltoall_link);
+    if (!joined)
+        return sand_fail(diag, SAND_ERR_INPUT,
+                         "the GPUs are not all joined: something on their way is down, or the "
+                         "rails have no network in common");
+    snprintf(comm->why_no_sharp, sizeof comm->why_no_sharp, "not asked for");
+    return comm->options.sharp ? place_sharp(p) : SAND_OK;
+}
+
+static void count_ranks(struct placing *p, uint32_t ranks, uint32_t per_node)
+{
+    const uint32_t each = p->fabric->nodes_per_domain;
+    p->n_nodes = (ranks + per_node - 1) / per_node;
+    p->node_ports = ports_of_gpus(p->fabric, p->n_nodes == 1 ? ranks : per_node);
+    p->comm->domains = (p->n_nodes + each - 1) / each;
+    p->ports = nodes_of_domain(p, 0) * p->node_ports;
+    p->comm->ports = p->ports;
+    p->comm->ranks = ranks;
+    p->comm->domain_ranks = each * per_node < ranks ? each * per_node : ranks;
+}
+
+enum sand_rc sand_comm_place(const struct sand_cluster *cluster, const struct sand_fabric *fabric,
+                             uint32_t ranks, uint32_t per_node,
+                             const struct sand_comm_options *options, struct sand_comm *comm,
+                             struct sand_diag *diag)
+{
+    const struct sand_node_type *node = cluster->node_type;
+    if (per_node == 0)
+        per_node = node->n_gpus;
+    SAND_TRY(check(cluster, ranks, per_node, diag));
+    *comm = (struct sand_comm){.options = *options,
+                               .scaleup = node->scaleup == SAND_SCALEUP_NONE ? node->host_link
+                                                                             : node->scaleup_link,
+                               .nic = node->nic,
+                               .host = node->host_link,
+                               .ring_link = SAND_NONE,
+                               .tree_link = SAND_NONE,
+                               .alltoall_link = SAND_NONE};
+    struct placing p = {.fabric = fabric, .per_node = per_node, .comm = comm};
+    count_ranks(&p, ranks, per_node);
+    comm->relays = fabric->nodes_per_domain == 1 && comm->scaleup->relay &&
+                   comm->scaleup->medium == SAND_MEDIUM_SCALEUP;
+    if (comm->domains < 2)
+        return SAND_OK;
+    p.load = sand_calloc(fabric->n_links, sizeof *p.load);
+    if (p.load == NULL)
+        return SAND_ERR_NOMEM;
+    const enum sand_rc rc = place_network(&p, diag);
+    sand_free(p.load);
+    return rc;
+}

@@ -1,0 +1,49 @@
+// A communicator on its fabric: which tiers its traffic crosses and what they carry.
+// SPDX-License-Identifier: GPL-2.0-or-later
+#ifndef SAND_WORKLOADS_COLLECTIVE_COMM_H
+#define SAND_WORKLOADS_COLLECTIVE_COMM_H
+
+#include "diag.h"
+#include "fabric.h"
+
+// What the user may switch.
+struct sand_comm_options {
+    int no_gpudirect; // data passes through host memory on its way to a NIC
+    int sharp;        // reductions in the network's switches may be used
+    int symmetric;    // buffers are registered at equal addresses (NCCL 2.27 and later)
+    int no_multicast; // the scale-up switch does not reduce
+};
+
+// Nominal rates, without protocol efficiency: what a link of the fabric allows times how often the
+// traffic loads it, at the tightest link. 0: that traffic has no network in its way.
+struct sand_comm {
+    struct sand_comm_options options;
+    const struct sand_link_type *scaleup; // between the GPUs of a domain; PCIe without scale-up
+    const struct sand_link_type *nic, *host;
+    uint32_t ranks, domains;
+    uint32_t domain_ranks;                        // of the fullest domain
+    uint32_t ports;                               // NICs that a domain uses
+    int relays;                                   // a domain is one node whose GPUs may relay (PXN)
+    double ring_Bps;                              // a domain sends, every domain to the next one
+    double tree_Bps;                              // of the whole buffer, up and down the two trees
+    double alltoall_Bps;                          // a domain sends, to all other domains alike
+    double sharp_Bps;                             // a domain sends and gets back reduced
+    uint32_t ring_link, tree_link, alltoall_link; // the tightest links; SAND_NONE
+    char why_no_sharp[200];                       // if sharp_Bps is 0
+};
+
+// The first `ranks` GPUs, `per_node` on each node in the fabric's order (0: all GPUs of a node).
+// SAND_ERR_INPUT if they do not fit or something is cut off. O(ranks x route); all-to-all is
+// sampled over domains at equal distances, the same ones every time, beyond 40,000 routes.
+enum sand_rc sand_comm_place(const struct sand_cluster *cluster, const struct sand_fabric *fabric,
+                             uint32_t ranks, uint32_t per_node,
+                             const struct sand_comm_options *options, struct sand_comm *comm,
+                             struct sand_diag *diag);
+
+// Parent of `index` in the first (0) or second (1) of two binary trees over n nodes, such that the
+// leaves of one are the inner nodes of the other, at most one apart (Sanders, Speck, Traeff,
+// "Two-tree algorithms for full bandwidth broadcast, reduction and scan", Parallel Computing 2009).
+// SAND_NONE: the root.
+uint32_t sand_tree_parent(uint32_t index, uint32_t n, int second);
+
+#endif
