@@ -3,10 +3,7 @@
 #ifndef SAND_ANALYSIS_VALIDATE_STEPROWS_H
 #define SAND_ANALYSIS_VALIDATE_STEPROWS_H
 
-#include <stddef.h>
-
-#include "diag.h"
-#include "mem.h"
+#include "csvrows.h"
 
 enum sand_step_column {
     SAND_STEP_ID,
@@ -48,9 +45,9 @@ struct sand_step_row {
 };
 
 struct sand_step_rows {
-    struct sand_step_row *rows;
-    size_t n, capacity;
-    struct sand_arena arena;
+    struct sand_step_row *rows; // the cells of `table`
+    size_t n;
+    struct sand_csv_rows table;
 };
 
 // Reads a CSV with a header line (RFC 4180). Columns are found by name, in any order; others are

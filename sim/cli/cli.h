@@ -9,11 +9,11 @@
 
 #include "diag.h"
 #include "experiment.h"
+#include "spec.h"
 #include "summary.h"
 #include "sweep.h"
 
 struct sand_jobset;
-struct sand_spec;
 
 // ---- dispatch
 // -------------------------------------------------------------------------------------
@@ -39,7 +39,8 @@ extern const struct sand_verb sand_verb_run, sand_verb_validate, sand_verb_step,
     sand_verb_policy, sand_verb_schema, sand_verb_validate_schedule, sand_verb_cache,
     sand_verb_explain;
 extern const struct sand_verb sand_verb_fabric, sand_verb_export, sand_verb_import;
-extern const struct sand_verb sand_verb_validate_steps, sand_verb_backtest;
+extern const struct sand_verb sand_verb_validate_steps, sand_verb_validate_collectives,
+    sand_verb_collective, sand_verb_backtest;
 
 // Runs the program; returns its exit status.
 int sand_cli_main(int argc, char **argv);
@@ -78,6 +79,7 @@ struct sand_cli_load {
     const char *data, *trace;
     const char **settings;
     size_t n_settings, capacity;
+    int is_optional; // the verb can do without a file
 };
 extern const struct argp sand_cli_load_argp;
 void sand_cli_load_add(struct sand_cli_load *load, struct argp_state *state, const char *setting);
@@ -103,9 +105,14 @@ const char *sand_cli_catalogue(const char *data, char *buffer, size_t size);
 enum sand_rc sand_cli_load_spec(const struct sand_cli_load *load, struct sand_spec **spec,
                                 struct sand_diag *diag);
 
-// Reads rules of measured steps: `path`, or if NULL the file `usual` of the catalogue's directory.
-enum sand_rc sand_cli_load_rules(const struct sand_cli_load *load, const char *path,
-                                 const char *usual, struct sand_spec **spec,
+// Reads the file as something else.
+enum sand_rc sand_cli_load_file(const struct sand_cli_load *load, sand_spec_load_fn *read,
+                                struct sand_spec **spec, struct sand_diag *diag);
+
+// Reads rules of measurements, collectives or a node: `path`, or if NULL the file `usual` of the
+// catalogue's directory.
+enum sand_rc sand_cli_load_entry(const struct sand_cli_load *load, sand_spec_load_fn *read,
+                                 const char *path, const char *usual, struct sand_spec **spec,
                                  struct sand_diag *diag);
 
 // What the binder cannot know: traces, mixes, splits, memory, the fabric's ports, policies and

@@ -75,8 +75,8 @@ const char *sand_cli_catalogue(const char *data, char *buffer, size_t size)
     return wrote > 0 && (size_t)wrote < room ? buffer : SAND_DATA_DIR;
 }
 
-enum sand_rc sand_cli_load_spec(const struct sand_cli_load *load, struct sand_spec **spec,
-                                struct sand_diag *diag)
+enum sand_rc sand_cli_load_file(const struct sand_cli_load *load, sand_spec_load_fn *read,
+                                struct sand_spec **spec, struct sand_diag *diag)
 {
     struct sand_spec_options options = {data_dir(load), load->settings, load->n_settings,
                                         load->trace};
@@ -85,7 +85,13 @@ enum sand_rc sand_cli_load_spec(const struct sand_cli_load *load, struct sand_sp
                          "--data is \"%s\": its platforms/catalogue cannot be read: %s; name the "
                          "directory that contains platforms and workloads",
                          load->data, strerror(errno));
-    return sand_spec_load(load->file, &options, spec, diag);
+    return read(load->file, &options, spec, diag);
+}
+
+enum sand_rc sand_cli_load_spec(const struct sand_cli_load *load, struct sand_spec **spec,
+                                struct sand_diag *diag)
+{
+    return sand_cli_load_file(load, sand_spec_load, spec, diag);
 }
 
 // The directory itself, also where the reader would find it.
@@ -104,8 +110,9 @@ static const char *known_data_dir(const struct sand_cli_load *load, char *buffer
     return buffer;
 }
 
-enum sand_rc sand_cli_load_rules(const struct sand_cli_load *load, const char *path,
-                                 const char *usual, struct sand_spec **spec, struct sand_diag *diag)
+enum sand_rc sand_cli_load_entry(const struct sand_cli_load *load, sand_spec_load_fn *read,
+                                 const char *path, const char *usual, struct sand_spec **spec,
+                                 struct sand_diag *diag)
 {
     char buffer[4096], name[5000];
     const char *dir = known_data_dir(load, buffer, sizeof buffer);
@@ -113,7 +120,7 @@ enum sand_rc sand_cli_load_rules(const struct sand_cli_load *load, const char *p
     if (!dir)
         return sand_fail(diag, SAND_ERR_USAGE, "the catalogue is not found; name it with --data");
     snprintf(name, sizeof name, "%s/%s", dir, usual);
-    return sand_spec_load_rules(path ? path : name, &how, spec, diag);
+    return read(path ? path : name, &how, spec, diag);
 }
 
 // ---- checks

@@ -144,7 +144,8 @@ static error_t parse_load(int key, char *arg, struct argp_state *state)
         sand_cli_one_argument(state, &load->file, arg);
         return 0;
     case ARGP_KEY_NO_ARGS:
-        argp_error(state, "an experiment is needed, e.g. experiment.xml");
+        if (!load->is_optional)
+            argp_error(state, "an experiment is needed, e.g. experiment.xml");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;

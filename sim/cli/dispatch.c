@@ -18,6 +18,8 @@ static const struct sand_verb *const verbs[] = {&sand_verb_run,
                                                 &sand_verb_export,
                                                 &sand_verb_import,
                                                 &sand_verb_validate_steps,
+                                                &sand_verb_validate_collectives,
+                                                &sand_verb_collective,
                                                 &sand_verb_backtest};
 enum { N_VERBS = sizeof verbs / sizeof verbs[0] };
 

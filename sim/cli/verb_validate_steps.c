@@ -212,15 +212,16 @@ static enum sand_rc execute(const struct options *o, struct sand_diag *diag)
     size_t n_inputs;
     SAND_TRY(sand_cli_check_output(&o->csv, &o->file, 1, diag));
     SAND_TRY(sand_cli_check_output(&o->hdf5, &o->file, 1, diag));
-    SAND_TRY(sand_cli_load_rules(&o->load, o->rules, usual_rules, &spec, diag));
+    SAND_TRY(
+        sand_cli_load_entry(&o->load, sand_spec_load_rules, o->rules, usual_rules, &spec, diag));
     const char *const *inputs = sand_spec_inputs(spec, &n_inputs);
     enum sand_rc rc = sand_cli_check_output(&o->csv, inputs, n_inputs, diag);
     if (rc == SAND_OK)
         rc = sand_cli_check_output(&o->hdf5, inputs, n_inputs, diag);
-    if (rc == SAND_OK)
-        rc = sand_step_rows_read(o->file, &rows, diag);
     if (rc == SAND_OK) {
-        rc = predict_and_print(o, sand_spec_rules(spec), &rows, diag);
+        rc = sand_step_rows_read(o->file, &rows, diag);
+        if (rc == SAND_OK)
+            rc = predict_and_print(o, sand_spec_rules(spec), &rows, diag);
         sand_step_rows_clear(&rows);
     }
     sand_spec_free(spec);

@@ -1,0 +1,209 @@
+// sandtable validate-collectives: predictions of measured collectives.
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+#include "collfit.h"
+#include "filegate.h"
+#include "mem.h"
+
+enum { KEY_CSV = 256, KEY_FORCE, KEY_RULES, KEY_DATA, KEY_LEAVE_OUT, KEY_REFIT };
+
+static const char usual_rules[] = "platforms/catalogue/collectives/nccl.xml";
+
+struct options {
+    const char *file, *rules;
+    struct sand_cli_output csv;
+    struct sand_cli_load load; // its --data only
+    int leave_out, refit;
+};
+
+static const char doc[] =
+    "Examples:\n"
+    "  sandtable validate-collectives tests/data/collectives/published.csv\n"
+    "  sandtable validate-collectives nccl-tests.csv --refit --csv predictions.csv\n"
+    "\n"
+    "Predicts every row of a CSV of measured collectives and compares. Rows that lack an input, or "
+    "come from problem reports, are listed without score; rows that cannot be asked are counted by "
+    "reason. Columns: id, source, platform, gpu, gpus, nodes, network, collective, algo, proto, "
+    "message_bytes, time_us and others (docs/validation.md); unknown ones are ignored. What a "
+    "row's gpu, platform and network mean stands beside the constants of the collectives. The last "
+    "line is the overall error of the time; without any row to score the exit status is 3.";
+
+static const struct argp_option options[] = {
+    {"csv", KEY_CSV, "FILE", 0, "Also write the predictions and their terms, one line per row", 0},
+    {"force", KEY_FORCE, NULL, 0, "Let --csv overwrite a file", 0},
+    {"rules", KEY_RULES, "FILE.xml", 0,
+     "Other constants and rules than the catalogue's collectives/nccl.xml", 0},
+    {"data", KEY_DATA, "DIR", 0, "The directory that holds platforms and workloads", 0},
+    {"leave-out", KEY_LEAVE_OUT, "source", 0,
+     "Print only the error of each source under constants that were fitted to all others", 0},
+    {"refit", KEY_REFIT, NULL, 0,
+     "Fit the constants to the rows first and print those that change: to measure your own cluster",
+     0},
+    {0}};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct options *o = state->input;
+    switch (key) {
+    case KEY_CSV:
+        o->csv.path = arg;
+        return 0;
+    case KEY_FORCE:
+        o->csv.force = 1;
+        return 0;
+    case KEY_RULES:
+        o->rules = arg;
+        return 0;
+    case KEY_DATA:
+        o->load.data = arg;
+        return 0;
+    case KEY_REFIT:
+        o->refit = 1;
+        return 0;
+    case KEY_LEAVE_OUT:
+        if (strcmp(arg, "source") != 0)
+            argp_error(state, "--leave-out is \"%s\": must be source", arg);
+        o->leave_out = 1;
+        return 0;
+    case ARGP_KEY_ARG:
+        sand_cli_one_argument(state, &o->file, arg);
+        return 0;
+    case ARGP_KEY_END:
+        if (!o->file)
+            argp_error(state, "a file is needed, e.g. collectives.csv");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+struct work {
+    struct sand_coll_model *model, *before;
+    struct sand_coll_case *cases;
+    struct sand_coll_terms *terms;
+    uint8_t *in;
+    size_t n;
+};
+
+static enum sand_rc write_csv(const struct sand_coll_results *results, const char *path,
+                              struct sand_diag *diag)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    if (!out)
+        return SAND_ERR_NOMEM;
+    sand_coll_report_csv(results, out);
+    enum sand_rc rc = fclose(out) == 0 ? sand_file_write(path, text, size, diag) : SAND_ERR_NOMEM;
+    free(text); // open_memstream's
+    return rc;
+}
+
+static enum sand_rc refit(struct work *w)
+{
+    *w->before = *w->model;
+    for (size_t i = 0; i < w->n; i++)
+        w->in[i] = w->cases[i].class == SAND_COLL_SCORED;
+    SAND_TRY(sand_coll_fit(w->model, w->cases, w->n, w->in));
+    printf("constants that a fit to these rows changes (before, after; SI units)\n");
+    sand_coll_fit_print(w->before, w->model, stdout);
+    return SAND_OK;
+}
+
+static enum sand_rc predict_and_print(const struct options *o, struct work *w,
+                                      struct sand_diag *diag)
+{
+    const struct sand_coll_results results = {w->model, w->cases, w->terms, w->n};
+    size_t n_scored = 0;
+    if (o->refit)
+        SAND_TRY(refit(w));
+    for (size_t i = 0; i < w->n; i++)
+        if (w->cases[i].class != SAND_COLL_SKIPPED &&
+            sand_coll_case_predict(w->model, &w->cases[i], &w->terms[i]) != SAND_OK)
+            w->terms[i] = (struct sand_coll_terms){0};
+    for (size_t i = 0; i < w->n; i++)
+        n_scored += sand_coll_is_scored(&results, i) != 0;
+    SAND_TRY(o->leave_out ? sand_coll_leave_out(w->model, w->cases, w->n, stdout)
+                          : sand_coll_report_print(&results, stdout));
+    if (o->csv.path)
+        SAND_TRY(write_csv(&results, o->csv.path, diag));
+    if (n_scored == 0)
+        return sand_fail(diag, SAND_ERR_INPUT,
+                         "%s: no row of %zu can be scored; the report says why of each", o->file,
+                         w->n);
+    return SAND_OK;
+}
+
+static enum sand_rc read_cases(const struct sand_csv_rows *rows, struct work *w)
+{
+    for (size_t i = 0; i < w->n; i++)
+        SAND_TRY(sand_coll_case_read(w->model, &rows->cells[i * rows->n_columns], &w->cases[i]));
+    return SAND_OK;
+}
+
+static enum sand_rc work_on(const struct options *o, const struct sand_collectives *constants,
+                            const struct sand_csv_rows *rows, struct sand_diag *diag)
+{
+    struct work w = {.n = rows->n};
+    w.model = sand_calloc(1, sizeof *w.model);
+    w.before = sand_calloc(1, sizeof *w.before);
+    w.cases = sand_calloc(w.n + 1, sizeof *w.cases);
+    w.terms = sand_calloc(w.n + 1, sizeof *w.terms);
+    w.in = sand_calloc(w.n + 1, 1);
+    enum sand_rc rc = SAND_ERR_NOMEM;
+    if (w.model && w.before && w.cases && w.terms && w.in)
+        rc = sand_coll_model_open(w.model, constants, diag);
+    if (rc == SAND_OK)
+        rc = read_cases(rows, &w);
+    if (rc == SAND_OK) {
+        printf("%s: %zu rows, constants %s (%s)\n", o->file, w.n, constants->id,
+               constants->from.date);
+        rc = predict_and_print(o, &w, diag);
+    }
+    if (rc == SAND_ERR_NOMEM)
+        sand_fail(diag, rc, "out of memory");
+    sand_free(w.model);
+    sand_free(w.before);
+    sand_free(w.cases);
+    sand_free(w.terms);
+    sand_free(w.in);
+    return rc;
+}
+
+static enum sand_rc execute(const struct options *o, struct sand_diag *diag)
+{
+    struct sand_spec *spec = NULL;
+    struct sand_csv_rows rows;
+    size_t n_inputs;
+    SAND_TRY(sand_cli_check_output(&o->csv, &o->file, 1, diag));
+    SAND_TRY(sand_cli_load_entry(&o->load, sand_spec_load_collectives, o->rules, usual_rules, &spec,
+                                 diag));
+    const char *const *inputs = sand_spec_inputs(spec, &n_inputs);
+    enum sand_rc rc = sand_cli_check_output(&o->csv, inputs, n_inputs, diag);
+    if (rc == SAND_OK) {
+        rc = sand_coll_rows_read(o->file, &rows, diag);
+        if (rc == SAND_OK)
+            rc = work_on(o, sand_spec_collectives(spec), &rows, diag);
+        sand_csv_rows_clear(&rows);
+    }
+    sand_spec_free(spec);
+    return rc;
+}
+
+static enum sand_rc run(int argc, char **argv)
+{
+    static const struct argp argp = {options, parse, "FILE.csv", doc, NULL, NULL, NULL};
+    struct options o = {.csv.option = "--csv"};
+    struct sand_diag diag = {0};
+    sand_cli_parse(&argp, argc, argv, &o);
+    const enum sand_rc rc = execute(&o, &diag);
+    sand_diag_print(&diag, stderr);
+    sand_diag_clear(&diag);
+    return rc;
+}
+
+const struct sand_verb sand_verb_validate_collectives = {
+    "validate-collectives", "predict measured collectives and compare", run};
