@@ -42,6 +42,7 @@ static const struct attribute attributes[] = {
     {"usable", OWNER_NIC, SAND_CONSTANT_NETWORK, offsetof(struct sand_link_type, usable), 0, 1},
     SOFTWARE(tp_exposed, SAND_CONSTANT_TP, 1),
     SOFTWARE(dp_exposed, SAND_CONSTANT_DP, 1),
+    SOFTWARE(ep_exposed, SAND_CONSTANT_EP, 1),
     SOFTWARE(layer_overhead_s, SAND_CONSTANT_LAYER, 0),
     KERNEL(attention_head64),
     KERNEL(attention_earlier),
@@ -49,6 +50,8 @@ static const struct attribute attributes[] = {
     KERNEL(unfused_score_B),
     KERNEL(norm_B),
     KERNEL(cast_fp8_B),
+    KERNEL(permute_B),
+    KERNEL(expert_overhead_s),
     KERNEL(scale_loss),
 };
 enum { N_ATTRIBUTES = sizeof attributes / sizeof attributes[0] };
@@ -56,9 +59,9 @@ enum { N_ATTRIBUTES = sizeof attributes / sizeof attributes[0] };
 const char *sand_step_constant_class_name(enum sand_step_constant_class constant_class)
 {
     static const char *const names[] = {
-        "16-bit GEMM rate",    "8-bit GEMM rate", "4-bit GEMM rate",  "attention rate",
-        "scale-up links",      "network links",   "exposed TP share", "exposed DP share",
-        "time between layers", "kernel classes"};
+        "16-bit GEMM rate", "8-bit GEMM rate",     "4-bit GEMM rate",  "attention rate",
+        "scale-up links",   "network links",       "exposed TP share", "exposed DP share",
+        "exposed EP share", "time between layers", "kernel classes"};
     return names[constant_class];
 }
 

@@ -17,6 +17,7 @@ enum sand_step_constant_class {
     SAND_CONSTANT_NETWORK,
     SAND_CONSTANT_TP, // exposed share
     SAND_CONSTANT_DP,
+    SAND_CONSTANT_EP,
     SAND_CONSTANT_LAYER,
     SAND_CONSTANT_KERNEL, // of a kernel class: no two are alike
     SAND_CONSTANT_CLASSES

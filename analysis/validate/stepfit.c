@@ -16,7 +16,8 @@ static double spread_of(enum sand_step_constant_class class)
         [SAND_CONSTANT_GEMM_4] = 0.12,  [SAND_CONSTANT_ATTENTION] = 0.20,
         [SAND_CONSTANT_SCALEUP] = 0.20, [SAND_CONSTANT_NETWORK] = 0.20,
         [SAND_CONSTANT_TP] = 0.50,      [SAND_CONSTANT_DP] = 0.50,
-        [SAND_CONSTANT_LAYER] = 0.30,   [SAND_CONSTANT_KERNEL] = 0.30};
+        [SAND_CONSTANT_EP] = 0.50,      [SAND_CONSTANT_LAYER] = 0.30,
+        [SAND_CONSTANT_KERNEL] = 0.30};
     return spreads[class];
 }
 

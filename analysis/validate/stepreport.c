@@ -328,11 +328,23 @@ static void print_figures(const char *what, const struct figures *all, FILE *out
     fputc('\n', out);
 }
 
-// By source, by GPU, all.
+// Dense models and mixtures of experts apart: releases alone move the latter by 14 %.
+static enum sand_rc print_kind(const struct sand_step_results *r, int experts, uint8_t *in,
+                               FILE *out)
+{
+    for (size_t i = 0; i < r->n; i++)
+        in[i] = sand_step_is_scored(r, i) && (r->cases[i].model.experts.n > 0) == experts;
+    return print_line(r, experts ? "mixtures of experts" : "dense", in, out);
+}
+
+// By source, by GPU, by kind of model, all.
 static enum sand_rc print_tables(const struct sand_step_results *r, uint8_t *in, FILE *out)
 {
     SAND_TRY(print_sources(r, in, out));
     SAND_TRY(print_gpus(r, in, out));
+    print_heading(out, "by model");
+    SAND_TRY(print_kind(r, 0, in, out));
+    SAND_TRY(print_kind(r, 1, in, out));
     select_stack(r, NULL, in);
     return print_line(r, "all", in, out);
 }

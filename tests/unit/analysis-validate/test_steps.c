@@ -9,6 +9,7 @@
 
 #include "stepcheck.h"
 #include "stepreport.h"
+#include "train.h"
 
 static struct sand_gpu_type gpu = {.id = "gpu",
                                    .peak_bf16_flops = 1000e12,
@@ -58,6 +59,19 @@ static struct sand_step_stack stacks[] = {{.id = "first",
 static struct sand_step_machine machines[] = {
     {.id = "here", .gpu = "G1", .network = "fast", .node = &node},
     {.id = "there", .gpu = "G1", .node = &node}};
+static const struct sand_transformer known = {
+    .id = "known",
+    .n_layers = 61,
+    .hidden = 7168,
+    .n_heads = 128,
+    .n_kv_heads = 128,
+    .head_dim = 128,
+    .ffn_hidden = 18432,
+    .vocab = 129280,
+    .gated_ffn = 1,
+    .latent = {.kv_rank = 512, .q_rank = 1536, .rope_dim = 64, .value_dim = 128},
+    .experts = {.n = 256, .per_token = 8, .shared = 1, .ffn_hidden = 2048, .dense_layers = 3}};
+static struct sand_step_known knowns[] = {{"known", "DeepSeek-V3", &known}};
 static struct sand_step_flag flags[] = {{"odd", "contradicts another"}};
 static const struct sand_step_rules rules = {.id = "rules",
                                              .from = {"made up for tests", "2026", ""},
@@ -66,6 +80,8 @@ static const struct sand_step_rules rules = {.id = "rules",
                                              .n_stacks = 2,
                                              .machines = machines,
                                              .n_machines = 2,
+                                             .knowns = knowns,
+                                             .n_knowns = 1,
                                              .flags = flags,
                                              .n_flags = 1};
 
@@ -177,7 +193,7 @@ Test(cases, what_cannot_be_scored_says_why)
                     {SAND_STEP_ILL, "precision is not given"},
                     {SAND_STEP_ILL, "recalled"},
                     {SAND_STEP_SKIPPED, "no rule knows the software"},
-                    {SAND_STEP_SKIPPED, "mixture of experts"},
+                    {SAND_STEP_ILL, "moe_topk is not given"},
                     {SAND_STEP_SKIPPED, "no rule knows the accelerator"},
                     {SAND_STEP_SKIPPED, "neither a step time"},
                     {SAND_STEP_SKIPPED, "does not divide"},
@@ -187,6 +203,45 @@ Test(cases, what_cannot_be_scored_says_why)
         cr_expect(strstr(cases[i].why, expected[i].why) != NULL, "row %zu: %s", i, cases[i].why);
     }
     sand_step_rows_clear(&rows);
+}
+
+Test(cases, experts_are_read)
+{
+    static const char with_experts[] =
+        "id,source,confirmed,model,layers,hidden,heads,kv_heads,ffn_hidden,vocab,seq_len,"
+        "moe_experts,moe_topk,gpu,gpus,nodes,TP,PP,VP,CP,EP,zero_or_fsdp,micro_batch,global_batch,"
+        "precision,recompute,seq_parallel,network,iter_time_s,tokens_per_s_gpu\n"
+        "a,Measured by A,yes,M,4,1024,8,8,512,32000,2048,16,2,G1,16,2,2,1,,1,4,,2,64,bf16,,,,1.5,\n"
+        "b,Measured by "
+        "A,yes,M,4,1024,8,8,512,32000,2048,16,2,G1,16,2,4,1,,1,16,,2,64,bf16,,,,1.5,\n"
+        "c,Measured by A,yes,DeepSeek-V3,8,7168,128,128,2048,129280,2048,256,8,G1,16,2,1,1,,1,8,,1,"
+        "64,bf16,,,,1.5,\n"
+        "d,Measured by A,yes,DeepSeek-V3,61,,,,,,2048,256,8,G1,16,2,1,1,,1,8,,1,64,bf16,,,,1.5,\n"
+        "e,Measured by A,yes,M,4,1024,8,8,4096,32000,2048,0,,G1,16,2,1,1,,1,,,2,64,bf16,,,,1.5,\n"
+        "f,Measured by A,yes,M,4,1024,8,8,512,32000,2048,16,2,G1,16,2,2,1,,1,,,2,64,bf16,,,,1.5,\n";
+    struct sand_diag diag = {0};
+    cr_assert_eq(read_text(with_experts, &diag), SAND_OK);
+    for (size_t i = 0; i < rows.n; i++)
+        sand_step_case_read(&rules, &rows.rows[i], &cases[i]);
+    const struct sand_transformer *a = &cases[0].model, *c = &cases[2].model;
+    cr_assert_eq(cases[0].class, SAND_STEP_SCORED, "%s", cases[0].why);
+    cr_assert(a->experts.n == 16 && a->experts.per_token == 2 && a->experts.ffn_hidden == 512);
+    cr_assert(a->gated_ffn && !a->tied_embeddings && cases[0].job.split.ep == 4);
+    cr_assert_eq(sand_split_expert_tp(&cases[0].job.split), 2u, "as tp where that fits");
+    cr_assert_eq(sand_split_expert_tp(&cases[1].job.split), 1u, "whole where it does not");
+    // A proxy of eight layers has the rest of the known model.
+    cr_assert_eq(cases[2].class, SAND_STEP_SCORED, "%s", cases[2].why);
+    cr_assert(c->n_layers == 8 && c->latent.kv_rank == 512 && c->experts.shared == 1);
+    cr_assert_eq(c->experts.dense_layers, 3u);
+    cr_assert_eq(c->ffn_hidden, 18432u, "the column is the experts' width");
+    cr_assert_eq(cases[3].class, SAND_STEP_ILL);
+    cr_assert_eq(cases[3].model.hidden, 7168u);
+    cr_assert_eq(cases[4].class, SAND_STEP_SCORED, "no experts: %s", cases[4].why);
+    cr_assert_eq(cases[4].model.experts.n, 0u);
+    cr_assert_eq(cases[5].class, SAND_STEP_ILL);
+    cr_assert(strstr(cases[5].why, "EP is not given") != NULL, "%s", cases[5].why);
+    sand_step_rows_clear(&rows);
+    sand_diag_clear(&diag);
 }
 
 // Nothing but a positive number in reach is a number; the row is skipped before anything is assumed
