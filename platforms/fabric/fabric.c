@@ -205,7 +205,9 @@ enum sand_rc sand_fabric_build(const struct sand_cluster *cluster, struct sand_f
     *made = shape;
     fill_links(made, &cluster->fabric, classes);
     set_group_rates(made, cluster);
-    rc = fabric_impair(made, cluster, diag);
+    rc = fabric_set_latencies(made, cluster, diag);
+    if (rc == SAND_OK)
+        rc = fabric_impair(made, cluster, diag);
     if (rc == SAND_OK)
         *fabric = made;
     else

@@ -18,6 +18,7 @@ enum { SAND_ROUTE_MAX = 64 }; // a fat tree needs 6, a relay over the scale-up d
 struct sand_fabric_link {
     double capacity_Bps; // nominal
     double speed;        // health: 1 = as new, 0.5 = half rate; > 0
+    double latency_s;    // beyond what the link types of its ends measure; see enum sand_latency
     double goodput;      // what retransmissions leave of a network link; 1 = no loss
     uint32_t lost;       // bundles: how many of its paths are down
     uint8_t link_class;  // enum sand_link_class
@@ -53,6 +54,8 @@ struct sand_fabric {
     // Dragonfly: `group_links` cables join any two groups.
     uint32_t groups, routers, endpoints_per_router, global_links, group_links;
     uint32_t size[3], n_dims, block; // torus
+    double cable_m[3];               // mean length by enum sand_cable_run; 0: not known
+    int has_latency;                 // of some link
     struct sand_fabric_link *links;
     uint32_t n_links;
     // Index of the first link of each class; the order within a class stands in the file of the
@@ -90,6 +93,9 @@ static inline int sand_fabric_is_aggregate(const struct sand_fabric *fabric)
 {
     return fabric->spreading == SAND_SPREAD_EVEN || fabric->spreading == SAND_SPREAD_ADAPTIVE;
 }
+
+// What a way takes beyond the latencies of its ends' link types. 0 where nothing is described.
+double sand_fabric_latency_s(const struct sand_fabric *fabric, const uint32_t *links, uint32_t n);
 
 // The NIC that GPU `gpu` of `node` uses.
 uint32_t sand_fabric_nic_of_gpu(const struct sand_fabric *fabric, uint32_t node, uint32_t gpu);

@@ -29,7 +29,6 @@ static void price(struct sand_fabric_parts *parts, const struct sand_price_list 
 void sand_fabric_parts_list(const struct sand_fabric *fabric, const struct sand_cluster *cluster,
                             struct sand_fabric_parts *parts)
 {
-    const struct sand_fabric_spec *spec = &cluster->fabric;
     const struct sand_price_list *prices = cluster->prices;
     *parts = (struct sand_fabric_parts){0};
     struct sand_fabric_counts *c = &parts->counts;
@@ -38,11 +37,11 @@ void sand_fabric_parts_list(const struct sand_fabric *fabric, const struct sand_
     parts->switches = c->leaves + c->spines + c->cores;
     if (fabric->kind == SAND_FABRIC_DRAGONFLY)
         parts->switches += c->routers;
-    set_run(parts, SAND_CABLE_NODE, c->endpoint_cables, spec->node_cable_m, prices);
+    set_run(parts, SAND_CABLE_NODE, c->endpoint_cables, fabric->cable_m[SAND_CABLE_NODE], prices);
     set_run(parts, SAND_CABLE_LEAF, c->leaf_spine_cables + c->local_cables + c->torus_cables,
-            spec->leaf_cable_m, prices);
+            fabric->cable_m[SAND_CABLE_LEAF], prices);
     set_run(parts, SAND_CABLE_CORE, c->spine_core_cables + c->global_cables + c->optical_cables,
-            spec->core_cable_m, prices);
+            fabric->cable_m[SAND_CABLE_CORE], prices);
     if (c->optical_cables > 0)
         parts->runs[SAND_CABLE_CORE].transceivers = c->optical_cables;
     for (int i = 0; i < SAND_CABLE_RUNS; i++) {

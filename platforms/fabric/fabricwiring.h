@@ -68,6 +68,11 @@ int fabric_is_switch(const struct sand_fabric *fabric, const char *part, uint32_
 // A link by its name; SAND_NONE if there is none. O(links).
 uint32_t fabric_find_link(const struct sand_fabric *fabric, const char *name);
 
+// Lengths of cables from what is given or from where things stand, and the latencies of links.
+// O(links).
+enum sand_rc fabric_set_latencies(struct sand_fabric *fabric, const struct sand_cluster *cluster,
+                                  struct sand_diag *diag);
+
 // Applies the cluster's impaired parts to the new fabric. O(links) for each.
 enum sand_rc fabric_impair(struct sand_fabric *fabric, const struct sand_cluster *cluster,
                            struct sand_diag *diag);

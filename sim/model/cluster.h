@@ -25,6 +25,12 @@ enum sand_spreading {
     SAND_SPREAD_HASH      // every queue pair of a flow takes the path that a hash picks
 };
 
+// What latency a way through the network has.
+enum sand_latency {
+    SAND_LATENCY_LINK, // what its NICs' link type says, wherever it goes
+    SAND_LATENCY_ROUTE // beyond that, every switch after the first and every metre of cable
+};
+
 // How traffic between two rails goes.
 enum sand_cross_rail {
     SAND_CROSS_RAIL_SCALEUP, // over the sender's scale-up domain to the receiver's rail (NCCL: PXN)
@@ -73,7 +79,9 @@ struct sand_fabric_spec {
     // Metres of a cable: NIC to switch; between leaf and spine, in a group or cube; above. 0: not
     // given.
     double node_cable_m, leaf_cable_m, core_cable_m;
-    const struct sand_link_type *link; // switch-to-switch ports
+    enum sand_latency latency;
+    double spine_latency_s, core_latency_s; // beyond that of a switch of the link: deep buffers
+    const struct sand_link_type *link;      // switch-to-switch ports
 };
 
 // A part of the fabric that is not as new.
@@ -106,6 +114,9 @@ struct sand_cluster {
     const struct sand_node_group *groups;
     size_t n_groups;
     uint32_t nodes_per_rack, racks_per_row, rows_per_hall; // place: node -> rack -> row -> hall
+    uint32_t racks_per_pdu; // consecutive racks of a row that one power feed alone carries; 0: none
+    double rack_pitch_m, row_pitch_m, hall_pitch_m; // between middles of neighbours; 0: not given
+    double cable_slack_m;                           // of every cable, beyond the way over the floor
     struct sand_fabric_spec fabric;
     const struct sand_impaired *impaired;
     size_t n_impaired;

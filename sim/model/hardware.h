@@ -62,13 +62,15 @@ enum sand_link_medium { SAND_MEDIUM_SCALEUP, SAND_MEDIUM_PCIE, SAND_MEDIUM_NETWO
 struct sand_link_type {
     const char *id;
     struct sand_provenance from;
-    double rate_Bps;       // one port, one direction
-    double usable;         // fraction of rate_Bps a collective reaches inside a training step
-    double base_latency_s; // once per collective
-    double step_latency_s; // per step (hop) of a ring
-    double p2p_latency_s;  // once per point-to-point message
-    int sharp;             // its switches can reduce what passes through them
-    double peer_latency_s; // more for each message that one sender starts after another
+    double rate_Bps;         // one port, one direction
+    double usable;           // fraction of rate_Bps a collective reaches inside a training step
+    double base_latency_s;   // once per collective
+    double step_latency_s;   // per step (hop) of a ring
+    double p2p_latency_s;    // once per point-to-point message
+    double switch_latency_s; // of one of its switches, port to port, unloaded
+    double metre_latency_s;  // of light or current in its cables
+    int sharp;               // its switches can reduce what passes through them
+    double peer_latency_s;   // more for each message that one sender starts after another
     // What collectives reach on it alone, outside a step.
     enum sand_link_medium medium; // whose latency per hop the library's kernels have on it
     double alone;                 // fraction of rate_Bps that a long ring reaches

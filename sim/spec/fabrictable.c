@@ -17,6 +17,9 @@ static const char *const cross_rails[] = {
 // What the builder of dragonflies takes of each.
 enum { MOST = 65536 };
 
+static const char *const latencies[] = {
+    [SAND_LATENCY_LINK] = "link", [SAND_LATENCY_ROUTE] = "route", NULL};
+
 // ---- what several have ----
 
 #define RADIX                                                                                      \
@@ -109,6 +112,26 @@ enum { MOST = 65536 };
         .doc = "Packets in flight, W = rate x round trip / packet size; needed with a loss."       \
     }
 
+#define LATENCY                                                                                    \
+    {                                                                                              \
+        .name = "latency", SPEC_MEMBER(SPEC_WORD, struct sand_fabric_spec, latency),               \
+        .words = latencies, SPEC_PRESET("link"),                                                   \
+        .doc = "Latency of a way: link: what the ports' link type measured, wherever it goes; "    \
+               "route: beyond that, every switch after the first (the link's switch_latency) and " \
+               "every metre of cable (its metre_latency)."                                         \
+    }
+
+#define TIER_LATENCIES                                                                             \
+    {.name = "spine_latency",                                                                      \
+     SPEC_QUANTITY(SAND_DIM_TIME, struct sand_fabric_spec, spine_latency_s),                       \
+     SPEC_PRESET("0s"),                                                                            \
+     .doc = "Time in a spine beyond that of the link's switches: deep buffers, distance."},        \
+    {                                                                                              \
+        .name = "core_latency",                                                                    \
+        SPEC_QUANTITY(SAND_DIM_TIME, struct sand_fabric_spec, core_latency_s), SPEC_PRESET("0s"),  \
+        .doc = "The same in a core."                                                               \
+    }
+
 #define CONVERGENCE                                                                                \
     {                                                                                              \
         .name = "convergence",                                                                     \
@@ -179,6 +202,8 @@ static const struct spec_field fat_tree_fields[] = {
     LOSS,
     CONVERGENCE,
     SHARP,
+    LATENCY,
+    TIER_LATENCIES,
     CABLES,
     LINK,
 };
@@ -215,6 +240,8 @@ static const struct spec_field rail_optimised_fields[] = {
     LOSS,
     CONVERGENCE,
     SHARP,
+    LATENCY,
+    TIER_LATENCIES,
     CABLES,
     LINK,
 };
@@ -238,6 +265,8 @@ static const struct spec_field rail_only_fields[] = {
     LOSS,
     CONVERGENCE,
     SHARP,
+    LATENCY,
+    TIER_LATENCIES,
     CABLES,
     LINK,
 };
@@ -331,6 +360,7 @@ static const struct spec_field dragonfly_fields[] = {
     HASH,
     LOSS,
     CONVERGENCE,
+    LATENCY,
     CABLES,
     LINK,
 };
@@ -354,6 +384,7 @@ static const struct spec_field torus_fields[] = {
      .doc = "Side of the cubes whose faces optical circuit switches join (TPU v4: 4); 0: none."},
     LOSS,
     CONVERGENCE,
+    LATENCY,
     CABLES,
     LINK,
 };

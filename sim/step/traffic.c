@@ -7,6 +7,7 @@
 #include "ids.h"
 #include "mem.h"
 #include "stepexperts.h"
+#include "waylatency.h"
 
 uint32_t step_flow_tp(const struct step_traffic *traffic, uint32_t actor)
 {
@@ -455,6 +456,8 @@ enum sand_rc step_traffic_build(const struct sand_step_question *question, const
     traffic->flows = sand_calloc(traffic->n_flows, sizeof *traffic->flows);
     enum sand_rc rc = traffic->flows == NULL ? SAND_ERR_NOMEM : add_all_edges(traffic);
     if (rc == SAND_OK)
+        rc = step_way_latencies(traffic);
+    if (rc == SAND_OK)
         rc = number_links(traffic);
     if (rc == SAND_OK)
         rc = sort_links(traffic, binding, n_binding);
@@ -480,6 +483,7 @@ void step_traffic_free(struct step_traffic *traffic)
     sand_free(traffic->edges);
     sand_free(traffic->edge_links);
     sand_free(traffic->links);
+    sand_free(traffic->ring_extra_s);
     *traffic = (struct step_traffic){0};
 }
 

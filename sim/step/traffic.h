@@ -78,6 +78,10 @@ struct step_traffic {
     uint32_t cut_from, cut_to; // NICs that nothing joins, if SAND_ERR_INPUT was returned
     struct step_link *links;   // in the fabric's order
     uint32_t n_links;
+    // What ways take beyond their link types' latencies: the longest of any hop of a kind; of a
+    // stage's rings the mean over network hops, for a ring goes over all of them. NULL: nothing.
+    double tp_extra_s, cp_extra_s, send_extra_s;
+    double *ring_extra_s;
 };
 
 // Lays out ranks and tells how rings run, routing nothing: the members from n_actors to channels.
@@ -128,6 +132,11 @@ static inline uint32_t step_link_paths(const struct step_traffic *traffic, uint3
 static inline uint32_t step_edge_weight(const struct step_edge *edge, uint32_t i)
 {
     return i == 0 || i + 1 == edge->n_links ? edge->end_weight : edge->weight;
+}
+
+static inline double step_ring_extra_s(const struct step_traffic *traffic, uint32_t stage)
+{
+    return traffic->ring_extra_s ? traffic->ring_extra_s[stage] : 0;
 }
 
 // How many links of the fabric a link stands for when rails are folded.

@@ -35,13 +35,22 @@ static int is_last(const struct step_setting *set, uint32_t stage, uint32_t chun
     return stage + 1 == set->split->pp && chunk + 1 == set->split->virtual_stages;
 }
 
+// The link type of the network, over ways that take `extra_s` longer than it measured.
+static struct sand_link_type network_type(const struct step_setting *set, double extra_s)
+{
+    struct sand_link_type nic = *set->type->nic;
+    nic.step_latency_s += extra_s;
+    nic.p2p_latency_s += extra_s;
+    return nic;
+}
+
 // ---- compute and tensor-parallel traffic
 // ----------------------------------------------------------
 
 // Two all-reduces a layer and direction; with sequence parallelism each is a reduce-scatter and an
 // all-gather of the same bytes and twice the base latency (Korthikanti et al. 2022, section 4.2).
-static void set_tp(const struct step_setting *set, double layers, double forwards, double backwards,
-                   struct step_chunk *chunk)
+static void set_tp(const struct step_setting *set, const struct step_traffic *traffic,
+                   double layers, double forwards, double backwards, struct step_chunk *chunk)
 {
     const uint32_t tp = set->split->tp;
     if (tp == 1)
@@ -51,11 +60,11 @@ static void set_tp(const struct step_setting *set, double layers, double forward
     const uint32_t domain_gpus = set->q->fabric->nodes_per_domain * set->type->n_gpus;
     const uint32_t domains = (tp + domain_gpus - 1) / domain_gpus;
     const struct sand_link_type *scaleup = set->type->scaleup_link;
+    const struct sand_link_type network = network_type(set, traffic->tp_extra_s);
     const uint32_t n_network = domains > 1 ? domains : 0;
-    double latency_s =
-        set->split->sequence_parallel
-            ? 2 * sand_collective_latency_s(&scatter, scaleup, set->type->nic, n_network)
-            : sand_collective_latency_s(&reduce, scaleup, set->type->nic, 2 * n_network);
+    double latency_s = set->split->sequence_parallel
+                           ? 2 * sand_collective_latency_s(&scatter, scaleup, &network, n_network)
+                           : sand_collective_latency_s(&reduce, scaleup, &network, 2 * n_network);
     const double exposed = set->q->job->software->tp_exposed;
     const double per_pass_B = 2 * exposed * sand_collective_hop_B(&reduce);
     latency_s *= 2 * exposed;
@@ -77,15 +86,16 @@ static double context_B(const struct step_setting *set)
 // Ring attention (Liu et al. 2023, arXiv:2310.01889): keys and values go once round the context
 // ranks forwards; backwards they do so again with their gradients. Gathered (Llama 3 report,
 // section 3.3.2), they are as many bytes, in one collective that nothing hides.
-static void set_cp(const struct step_setting *set, double layers, double forwards, double backwards,
-                   struct step_chunk *chunk)
+static void set_cp(const struct step_setting *set, const struct step_traffic *traffic,
+                   double layers, double forwards, double backwards, struct step_chunk *chunk)
 {
     const uint32_t cp = set->split->cp, hops = cp - 1;
     const int gathered = set->split->context == SAND_CONTEXT_GATHER;
     const double exposed = gathered ? 1 : set->q->job->software->tp_exposed;
     const uint32_t domain_gpus = set->q->fabric->nodes_per_domain * set->type->n_gpus;
     const int inside = set->type->scaleup_link != NULL && cp * set->split->tp <= domain_gpus;
-    const struct sand_link_type *link = inside ? set->type->scaleup_link : set->type->nic;
+    const struct sand_link_type network = network_type(set, traffic->cp_extra_s);
+    const struct sand_link_type *link = inside ? set->type->scaleup_link : &network;
     const double latency_s = gathered && hops > 0
                                  ? link->base_latency_s + hops * link->step_latency_s
                                  : link->p2p_latency_s * exposed * hops;
@@ -130,9 +140,9 @@ static void set_compute(const struct step_setting *set, const struct step_traffi
     const double reduces = experts > 0 && set->split->tp > 1
                                ? layers - experts + experts * (1 + step_experts_tp(set)) / 2
                                : layers;
-    set_tp(set, reduces, 1, 1 + again, chunk);
+    set_tp(set, traffic, reduces, 1, 1 + again, chunk);
     step_experts_set(set, traffic, experts, 1, 1 + again, chunk);
-    set_cp(set, layers, 1, 2 + again, chunk);
+    set_cp(set, traffic, layers, 1, 2 + again, chunk);
 }
 
 // ---- data-parallel traffic
@@ -140,16 +150,16 @@ static void set_compute(const struct step_setting *set, const struct step_traffi
 
 // A collective of `bytes` over all copies of a stage in `pieces`, over rotated rings.
 static void ring_piece(const struct step_setting *set, const struct step_traffic *traffic,
-                       enum sand_collective_kind kind, double bytes, uint32_t pieces, double *hop_B,
-                       double *latency_s)
+                       uint32_t stage, enum sand_collective_kind kind, double bytes,
+                       uint32_t pieces, double *hop_B, double *latency_s)
 {
     const uint32_t dp = traffic->dp, nodes = traffic->ring_nodes;
     const struct sand_collective whole = {kind, dp, bytes / pieces};
     const uint32_t steps = sand_collective_steps(&whole);
     const uint32_t n_network = (uint32_t)((uint64_t)steps * (nodes > 1 ? nodes - 1 : 0) / (dp - 1));
+    const struct sand_link_type network = network_type(set, step_ring_extra_s(traffic, stage));
     *hop_B = sand_collective_hop_B(&whole) / traffic->channels;
-    *latency_s =
-        sand_collective_latency_s(&whole, set->type->scaleup_link, set->type->nic, n_network);
+    *latency_s = sand_collective_latency_s(&whole, set->type->scaleup_link, &network, n_network);
 }
 
 // Whether every micro-batch gathers weights and scatters gradients.
@@ -181,10 +191,10 @@ static void set_dp(const struct step_setting *set, const struct step_traffic *tr
     const struct sand_params held =
         sand_split_chunk_params(set->q->job->model, split, stage, index);
     const double params = held.dense + held.expert * step_experts_ring_share(set, traffic);
-    ring_piece(set, traffic, scatters ? SAND_REDUCE_SCATTER : SAND_ALL_REDUCE,
+    ring_piece(set, traffic, stage, scatters ? SAND_REDUCE_SCATTER : SAND_ALL_REDUCE,
                params * split->grad_B, chunk->pieces, &chunk->reduce_B, &chunk->reduce_latency_s);
     if (scatters)
-        ring_piece(set, traffic, SAND_ALL_GATHER, params * WEIGHT_B, chunk->pieces,
+        ring_piece(set, traffic, stage, SAND_ALL_GATHER, params * WEIGHT_B, chunk->pieces,
                    &chunk->gather_B, &chunk->gather_latency_s);
 }
 
