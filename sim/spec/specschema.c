@@ -134,53 +134,98 @@ static int same_value(const struct spec_field *a, const struct spec_field *b)
            a->range.open == b->range.open && a->range.below == b->range.below;
 }
 
-static int is_optional(const struct spec_field *field, unsigned form)
+// Optional attributes fall into two groups: what is written with a unit, and all else.
+struct group {
+    unsigned form;
+    int has_unit;
+};
+
+static int has_unit(const struct spec_field *field)
 {
-    return field->form == form && field->need != SPEC_REQUIRED;
+    const int is_quantity = field->type == SPEC_F64 || field->type == SPEC_NS;
+    return is_quantity && field->dim != SAND_DIM_NUMBER && field->dim != SAND_DIM_COUNT &&
+           field->dim != SAND_DIM_RATIO && field->dim != SAND_DIM_FRACTION;
 }
 
-// The optional attributes that take the same values as the one at `first`, as one pattern with
-// several names: any of them, each at most once as XML has it. Written as <optional> one by one
-// they would mean the same, but libxml2 follows both ways at each (2^n states for n attributes
-// that are there); this way it takes them in order.
-static void write_optional(FILE *out, int depth, const struct spec_element *element, size_t first)
+static int is_optional(const struct spec_field *field, struct group group)
 {
-    const struct spec_field *fields = element->fields;
-    line(out, depth, "<zeroOrMore>");
-    line(out, depth + 1, "<attribute>");
-    line(out, depth + 2, "<choice>");
-    for (size_t i = first; i < element->n_fields; i++) {
-        if (!is_optional(&fields[i], fields[first].form) || !same_value(&fields[first], &fields[i]))
-            continue;
-        line(out, depth + 3, "<name ns=\"\">%s</name>", fields[i].name);
-        write_doc(out, depth + 3, fields[i].doc);
-    }
-    line(out, depth + 2, "</choice>");
-    write_value(out, depth + 2, &fields[first]);
-    line(out, depth + 1, "</attribute>");
-    line(out, depth, "</zeroOrMore>");
+    return field->form == group.form && field->need != SPEC_REQUIRED &&
+           has_unit(field) == group.has_unit;
 }
 
 // Whether an optional attribute before `index` takes the same values.
 static int is_written(const struct spec_element *element, size_t index)
 {
     const struct spec_field *fields = element->fields;
+    const struct group group = {fields[index].form, has_unit(&fields[index])};
     for (size_t i = 0; i < index; i++)
-        if (is_optional(&fields[i], fields[index].form) && same_value(&fields[i], &fields[index]))
+        if (is_optional(&fields[i], group) && same_value(&fields[i], &fields[index]))
             return 1;
     return 0;
 }
 
-static void write_attributes(FILE *out, int depth, const struct spec_element *element,
-                             unsigned form)
+static void write_names(FILE *out, int depth, const struct spec_element *element,
+                        struct group group)
 {
+    line(out, depth, "<choice>");
     for (size_t i = 0; i < element->n_fields; i++) {
-        const struct spec_field *field = &element->fields[i];
-        if (field->form == form && field->need == SPEC_REQUIRED)
-            write_required(out, depth, field);
-        else if (is_optional(field, form) && !is_written(element, i))
-            write_optional(out, depth, element, i);
+        if (!is_optional(&element->fields[i], group))
+            continue;
+        line(out, depth + 1, "<name ns=\"\">%s</name>", element->fields[i].name);
+        write_doc(out, depth + 1, element->fields[i].doc);
     }
+    line(out, depth, "</choice>");
+}
+
+static void write_values(FILE *out, int depth, const struct spec_element *element,
+                         struct group group)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < element->n_fields; i++)
+        n += is_optional(&element->fields[i], group) && !is_written(element, i);
+    if (n > 1)
+        line(out, depth, "<choice>");
+    for (size_t i = 0; i < element->n_fields; i++)
+        if (is_optional(&element->fields[i], group) && !is_written(element, i))
+            write_value(out, depth + (n > 1), &element->fields[i]);
+    if (n > 1)
+        line(out, depth, "</choice>");
+}
+
+// The optional attributes of a group as one pattern with several names: any of them, each at most
+// once as XML has it, with a value that one of them takes; which one, the binder checks. Written
+// one by one, or by kind of value, they would say more, but libxml2 follows every way to take some
+// and leave others (2^n states for n attributes; the product of all kinds); this way it takes them
+// in order.
+static void write_group(FILE *out, int depth, const struct spec_element *element,
+                        struct group group)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < element->n_fields; i++)
+        n += is_optional(&element->fields[i], group) ? 1 : 0;
+    if (n == 0)
+        return;
+    line(out, depth, "<zeroOrMore>");
+    line(out, depth + 1, "<attribute>");
+    write_names(out, depth + 2, element, group);
+    write_values(out, depth + 2, element, group);
+    line(out, depth + 1, "</attribute>");
+    line(out, depth, "</zeroOrMore>");
+}
+
+static void write_all_optional(FILE *out, int depth, const struct spec_element *element,
+                               unsigned form)
+{
+    write_group(out, depth, element, (struct group){form, 0});
+    write_group(out, depth, element, (struct group){form, 1});
+}
+
+static void write_all_required(FILE *out, int depth, const struct spec_element *element,
+                               unsigned form)
+{
+    for (size_t i = 0; i < element->n_fields; i++)
+        if (element->fields[i].form == form && element->fields[i].need == SPEC_REQUIRED)
+            write_required(out, depth, &element->fields[i]);
 }
 
 static void write_child(FILE *out, int depth, const struct spec_child *child)
@@ -238,8 +283,9 @@ static void write_forms(FILE *out, int depth, const struct spec_element *element
     line(out, depth, "<choice>");
     for (unsigned form = 1; form <= element->n_forms; form++) {
         line(out, depth + 1, "<group>");
-        write_attributes(out, depth + 2, element, form);
-        write_children(out, depth + 2, element, form);
+        write_all_required(out, depth + 2, element, form);
+        write_children(out, depth + 2, element, form); // once: not for every state that follows
+        write_all_optional(out, depth + 2, element, form);
         line(out, depth + 1, "</group>");
     }
     line(out, depth, "</choice>");
@@ -250,11 +296,12 @@ static void write_define(FILE *out, const struct spec_element *element)
     line(out, 1, "<define name=\"%s\">", element->key);
     line(out, 2, "<element name=\"%s\">", element->name);
     write_doc(out, 3, element->doc);
-    write_attributes(out, 3, element, 0);
+    write_all_required(out, 3, element, 0);
     if (element->n_forms > 0)
         write_forms(out, 3, element);
     else
         write_children(out, 3, element, 0);
+    write_all_optional(out, 3, element, 0);
     line(out, 2, "</element>");
     line(out, 1, "</define>");
 }
