@@ -204,7 +204,8 @@ void step_experts_set(const struct step_setting *set, const struct step_traffic 
     const struct sand_link_type *link = shape->domains > 1 || set->type->scaleup_link == NULL
                                             ? set->type->nic
                                             : set->type->scaleup_link;
-    const double latency_s = link->base_latency_s + link->p2p_latency_s;
+    const double extra_s = link == set->type->nic ? traffic->experts_extra_s : 0; // of the ways
+    const double latency_s = link->base_latency_s + link->p2p_latency_s + extra_s;
     // Dispatch and combine, each way.
     const double passes[2] = {forwards, backwards};
     for (int b = 0; b < 2; b++) {

@@ -80,7 +80,7 @@ struct step_traffic {
     uint32_t n_links;
     // What ways take beyond their link types' latencies: the longest of any hop of a kind; of a
     // stage's rings the mean over network hops, for a ring goes over all of them. NULL: nothing.
-    double tp_extra_s, cp_extra_s, send_extra_s;
+    double tp_extra_s, cp_extra_s, experts_extra_s, send_extra_s;
     double *ring_extra_s;
 };
 
