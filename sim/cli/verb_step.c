@@ -1,18 +1,22 @@
 // sandtable step: one training step of one job on its fabric.
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
 #include "cachestore.h"
 #include "cli.h"
 #include "fabric.h"
+#include "ids.h"
 #include "mem.h"
 #include "noderange.h"
 #include "oracle.h"
 #include "profiletable.h"
 #include "spec.h"
 #include "step.h"
+#include "stepexplain.h"
 #include "stepsearch.h"
+#include "stepslow.h"
 #include "train.h"
 
 enum {
@@ -20,6 +24,9 @@ enum {
     KEY_FORMAT,
     KEY_JOB,
     KEY_NODES,
+    KEY_SLOW,
+    KEY_EXPLAIN,
+    KEY_STAGE,
     KEY_SEARCH,
     KEY_GPUS,
     KEY_BATCH,
@@ -31,6 +38,7 @@ static const char doc[] =
     "Examples:\n"
     "  sandtable step experiment.xml\n"
     "  sandtable step experiment.xml --set \"jobs/job/split/@pp=8\" --format=json\n"
+    "  sandtable step experiment.xml --explain\n"
     "  sandtable step experiment.xml --search --gpus 1024 --batch 512\n"
     "\n"
     "Places the experiment's first training job on the first nodes of the healthy cluster (of its "
@@ -48,6 +56,16 @@ static const struct argp_option options[] = {
     {"no-fold", KEY_NO_FOLD, NULL, 0,
      "Simulate every actor, flow and link instead of one of each class: the same answer, slowly",
      0},
+    {"slow", KEY_SLOW, "NODE[.GPU]=SPEED", 0,
+     "A straggler: a node, or one GPU of it, at this share of its speed; may be repeated", 0},
+    {"explain", KEY_EXPLAIN, NULL, 0,
+     "Also phases, collectives and sends: algorithm, bytes of a hop, bottleneck link, latency, "
+     "what "
+     "overlaps, equation and source, to be redone by hand",
+     0},
+    {"stage", KEY_STAGE, "N", 0,
+     "With --explain: the traffic of this pipeline stage; default: the one that computes longest",
+     0},
     {"search", KEY_SEARCH, NULL, 0, "Rank the best splits instead of simulating the job's own", 0},
     {"gpus", KEY_GPUS, "N", 0, "With --search: on so many GPUs; default: the job's", 0},
     {"batch", KEY_BATCH, "N", 0, "With --search: sequences a step; default: the job's", 0},
@@ -64,7 +82,10 @@ struct step_options {
     const char *job, *nodes;
     enum format format;
     enum sand_folding folding;
-    int searches;
+    const char **slow;
+    size_t n_slow, slow_capacity;
+    int searches, explains;
+    uint32_t stage;          // SAND_NONE: not given
     const char *search_only; // an option that was given and makes sense with --search alone
     struct sand_step_search search;
 };
@@ -129,7 +150,23 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_SEARCH:
         step->searches = 1;
         return 0;
+    case KEY_SLOW:
+        if (sand_grow((void **)&step->slow, &step->slow_capacity, step->n_slow + 1,
+                      sizeof *step->slow) != SAND_OK)
+            return ENOMEM;
+        step->slow[step->n_slow++] = arg;
+        return 0;
+    case KEY_EXPLAIN:
+        step->explains = 1;
+        return 0;
+    case KEY_STAGE:
+        step->stage = sand_cli_count(state, "--stage", arg, 0);
+        return 0;
     case ARGP_KEY_END:
+        if (step->searches && step->explains)
+            argp_error(state, "one of --search and --explain at a time");
+        if (step->stage != SAND_NONE && !step->explains)
+            argp_error(state, "--stage goes with --explain");
         if (step->search_only && !step->searches)
             argp_error(state, "%s goes with --search", step->search_only);
         return 0;
@@ -214,43 +251,85 @@ static enum sand_rc choose_nodes(const struct sand_experiment *experiment,
     return SAND_OK;
 }
 
+static enum sand_rc explain(const struct step_options *step,
+                            const struct sand_step_question *question,
+                            const struct sand_profile_view *profile, struct sand_diag *diag)
+{
+    static void (*const printers[N_FORMATS])(const struct sand_explain_view *, FILE *) = {
+        sand_explain_print_text, sand_explain_print_json, sand_explain_print_csv};
+    const uint32_t pp = question->job->split.pp;
+    const uint32_t stage =
+        step->stage == SAND_NONE ? profile->profile->critical_stage : step->stage;
+    struct sand_explain_view view = {.profile = profile};
+    if (stage >= pp)
+        return sand_fail(diag, SAND_ERR_USAGE,
+                         "--stage is %" PRIu32 ": the pipeline of job \"%s\" has the stages 0 to "
+                         "%" PRIu32,
+                         stage, question->job->id, pp - 1);
+    SAND_TRY(sand_cli_step_explain(question, stage, &view, diag));
+    printers[step->format](&view, stdout);
+    return SAND_OK;
+}
+
+// What a job is asked about on: freed by the caller.
+struct place {
+    struct sand_fabric *fabric;
+    uint32_t *nodes;
+    float *speeds; // NULL: all as new
+};
+
 static enum sand_rc answer_on(const struct step_options *step,
                               const struct sand_experiment *experiment,
-                              const struct sand_job_spec *job, struct sand_fabric *fabric,
-                              uint32_t *nodes, struct sand_diag *diag)
+                              const struct sand_job_spec *job, const struct place *place,
+                              struct sand_diag *diag)
 {
     static void (*const printers[N_FORMATS])(const struct sand_profile_view *, FILE *) = {
         sand_profile_print_text, sand_profile_print_json, sand_profile_print_csv};
     struct sand_step_profile profile = {0};
     struct sand_step_question question = {.cluster = &experiment->cluster,
                                           .kernels = experiment->kernels,
-                                          .fabric = fabric,
+                                          .fabric = place->fabric,
                                           .job = job,
-                                          .nodes = nodes,
+                                          .nodes = place->nodes,
+                                          .gpu_speed = place->speeds,
                                           .folding = step->folding};
-    SAND_TRY(choose_nodes(experiment, job, step->nodes, nodes, diag));
     SAND_TRY(solve(&question, step->cache.dir, &profile, diag));
-    const struct sand_profile_view view = {experiment, job, &profile, nodes};
+    const struct sand_profile_view view = {experiment, job, &profile, place->nodes};
+    if (step->explains)
+        return explain(step, &question, &view, diag);
     printers[step->format](&view, stdout);
     return SAND_OK;
+}
+
+static enum sand_rc find_place(const struct step_options *step,
+                               const struct sand_experiment *experiment,
+                               const struct sand_job_spec *job, struct place *place,
+                               struct sand_diag *diag)
+{
+    place->nodes = sand_calloc(job->n_nodes, sizeof *place->nodes);
+    if (!place->nodes)
+        return sand_fail(diag, SAND_ERR_NOMEM, "out of memory");
+    SAND_TRY(choose_nodes(experiment, job, step->nodes, place->nodes, diag));
+    SAND_TRY(sand_cli_slow(step->slow, step->n_slow, &experiment->cluster, &place->speeds, diag));
+    return sand_fabric_build(&experiment->cluster, &place->fabric, diag);
 }
 
 static enum sand_rc simulate(const struct step_options *step,
                              const struct sand_experiment *experiment,
                              const struct sand_job_spec *job, struct sand_diag *diag)
 {
-    struct sand_fabric *fabric = NULL;
+    struct place place = {.nodes = NULL};
     SAND_TRY(sand_cli_check(experiment, NULL, diag));
     if (job->n_nodes > experiment->cluster.n_nodes)
         return sand_fail(diag, SAND_ERR_INPUT,
                          "job \"%s\" asks for %" PRIu32 " nodes, the cluster has %" PRIu32, job->id,
                          job->n_nodes, experiment->cluster.n_nodes);
-    SAND_TRY(sand_fabric_build(&experiment->cluster, &fabric, diag));
-    uint32_t *nodes = sand_calloc(job->n_nodes, sizeof *nodes);
-    enum sand_rc rc = nodes ? answer_on(step, experiment, job, fabric, nodes, diag)
-                            : sand_fail(diag, SAND_ERR_NOMEM, "out of memory");
-    sand_free(nodes);
-    sand_fabric_free(fabric);
+    enum sand_rc rc = find_place(step, experiment, job, &place, diag);
+    if (rc == SAND_OK)
+        rc = answer_on(step, experiment, job, &place, diag);
+    sand_fabric_free(place.fabric);
+    sand_free(place.nodes);
+    sand_free(place.speeds);
     return rc;
 }
 
@@ -289,13 +368,15 @@ static enum sand_rc run(int argc, char **argv)
     static const struct argp_child children[] = {
         {&sand_cli_load_argp, 0, NULL, 0}, {&sand_cli_cache_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {options, parse, "EXPERIMENT.xml", doc, children, NULL, NULL};
-    struct step_options step = {.folding = SAND_FOLD, .search = {.top = 10, .simulate = 12}};
+    struct step_options step = {
+        .folding = SAND_FOLD, .stage = SAND_NONE, .search = {.top = 10, .simulate = 12}};
     struct sand_diag diag = {0};
     sand_cli_parse(&argp, argc, argv, &step);
     enum sand_rc rc = execute(&step, &diag);
     sand_diag_print(&diag, stderr);
     sand_diag_clear(&diag);
     sand_cli_load_clear(&step.load);
+    sand_free(step.slow);
     return rc;
 }
 

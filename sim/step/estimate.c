@@ -342,7 +342,7 @@ static double reduce_s(const struct step_header *h, const struct stage *stage)
     const double beside = 1 - h->exposed_reduce;
     const double others_s =
         beside * (stage->reduce_s - stage->first_pieces * stage->first_reduce_s);
-    const double cool_down_s = (h->chunks - 1.0) * h->pp * stage->first_backward_s;
+    const double cool_down_s = (h->chunks - 1.0) * h->pp * stage->backward_s / h->chunks;
     return hold_up(h, stage).gradients_s + larger(0, others_s - cool_down_s);
 }
 
@@ -357,24 +357,30 @@ static double gather_s(const struct step_header *h, const struct stage *stage)
     const double work_s = stage->first_forward_s / n;
     const double first_s = n * larger(work_s, stage->first_gather_s) +
                            smaller(work_s, stage->first_gather_s) - stage->first_forward_s;
-    const double warm_up_s = ((h->chunks - 1.0) * h->pp + 1) * stage->first_forward_s;
+    const double warm_up_s = ((h->chunks - 1.0) * h->pp + 1) * stage->forward_s / h->chunks;
     return larger(first_s, stage->gather_s - warm_up_s);
 }
 
 // When sharded, nobody prefetches the first weights, and the last gradients have nothing beside
 // them.
-static double once_a_step_s(const struct step_header *h, const struct stage *stage)
+static void add_once_a_step(const struct step_header *h, const struct stages *all,
+                            struct sand_step_phases *p)
 {
-    if (h->sharded)
-        return (1 - h->exposed_gather) * stage->first_gather_s +
-               (1 - h->exposed_reduce) * stage->first_reduce_s;
-    return reduce_s(h, stage) + gather_s(h, stage);
+    const struct stage *first = &all->stage[0];
+    if (h->sharded) {
+        p->weights_s = (1 - h->exposed_gather) * first->first_gather_s;
+        p->gradients_s = (1 - h->exposed_reduce) * first->first_reduce_s;
+        return;
+    }
+    p->weights_s = gather_s(h, first);
+    p->gradients_s = reduce_s(h, first);
+    p->wave_s = wave_s(h, &all->stage[all->n / 2]);
 }
 
 // ---- all together -------------------------------------------------------------------------------
 
 static void share_out(const struct step_setting *set, const struct step_header *h,
-                      const struct stages *all, double once_s, double dp_once_s,
+                      const struct stages *all, const struct sand_step_phases *phases,
                       struct sand_step_estimate *e)
 {
     const double m = h->micro_batches, pp = h->pp;
@@ -384,10 +390,50 @@ static void share_out(const struct step_setting *set, const struct step_header *
         dp_s += all->weight[i] * all->stage[i].dp_s / pp;
     }
     e->exposed_tp_s = m * tp_s;
-    e->exposed_dp_s = m * dp_s + dp_once_s;
-    e->compute_s = m * (mean_both_s(all, set->split->pp) - tp_s - dp_s) + once_s;
+    e->exposed_dp_s = m * dp_s + phases->gradients_s + phases->weights_s;
+    e->exposed_pp_s = phases->sends_s;
+    e->compute_s = m * (mean_both_s(all, set->split->pp) - tp_s - dp_s) + phases->optimizer_s +
+                   phases->overhead_s;
     e->bubble_s =
         larger(0, e->step_s - e->compute_s - e->exposed_tp_s - e->exposed_dp_s - e->exposed_pp_s);
+}
+
+static struct stages find_phases(const struct step_setting *set,
+                                 const struct sand_step_layout *layout, struct step_header *h,
+                                 struct sand_step_phases *p)
+{
+    step_header_set(set, h);
+    const struct stages all = work_out_stages(set, layout, h);
+    const double rate_Bps =
+        smaller(layout->rate_Bps[STEP_FLOW_NEXT], layout->rate_Bps[STEP_FLOW_PREVIOUS]);
+    const double send_s = h->pp > 1 ? transfer_s(h->send_B, h->send_latency_s, rate_Bps) : 0;
+    const double without_s = pipeline_s(&all, h, 0);
+    *p = (struct sand_step_phases){.micro_batches = h->micro_batches,
+                                   .slowest_s = slowest_both_s(&all),
+                                   .mean_s = mean_both_s(&all, h->pp),
+                                   .send_s = send_s,
+                                   .work_s = h->micro_batches * slowest_both_s(&all),
+                                   .sends_s = pipeline_s(&all, h, send_s) - without_s,
+                                   .optimizer_s = step_optimizer_s(set, 0),
+                                   .overhead_s = h->overhead_s};
+    p->fill_s = without_s - p->work_s;
+    if (layout->copies > 1)
+        add_once_a_step(h, &all, p);
+    return all;
+}
+
+double sand_step_phases_sum(const struct sand_step_phases *p)
+{
+    return p->work_s + p->fill_s + p->sends_s + p->wave_s + p->gradients_s + p->weights_s +
+           p->optimizer_s + p->overhead_s;
+}
+
+void sand_step_phases_find(const struct sand_step_question *question,
+                           const struct sand_step_layout *layout, struct sand_step_phases *phases)
+{
+    const struct step_setting set = step_setting_make(question);
+    struct step_header h = {0};
+    find_phases(&set, layout, &h, phases);
 }
 
 void sand_step_estimate(const struct sand_step_question *question,
@@ -395,18 +441,8 @@ void sand_step_estimate(const struct sand_step_question *question,
 {
     const struct step_setting set = step_setting_make(question);
     struct step_header h = {0};
-    step_header_set(&set, &h);
-    const struct stages all = work_out_stages(&set, layout, &h);
-    const double rate_Bps =
-        smaller(layout->rate_Bps[STEP_FLOW_NEXT], layout->rate_Bps[STEP_FLOW_PREVIOUS]);
-    const double send_s = h.pp > 1 ? transfer_s(h.send_B, h.send_latency_s, rate_Bps) : 0;
-    double pass_s = pipeline_s(&all, &h, send_s);
-    const double sends_s = pass_s - pipeline_s(&all, &h, 0);
-    const double dp_s = layout->copies > 1 ? once_a_step_s(&h, &all.stage[0]) : 0;
-    if (layout->copies > 1 && !h.sharded)
-        pass_s += wave_s(&h, &all.stage[all.n / 2]);
-    const double once_s = step_optimizer_s(&set, 0) + h.overhead_s;
-    *estimate =
-        (struct sand_step_estimate){.step_s = pass_s + dp_s + once_s, .exposed_pp_s = sends_s};
-    share_out(&set, &h, &all, once_s, dp_s, estimate);
+    struct sand_step_phases phases;
+    const struct stages all = find_phases(&set, layout, &h, &phases);
+    *estimate = (struct sand_step_estimate){.step_s = sand_step_phases_sum(&phases)};
+    share_out(&set, &h, &all, &phases, estimate);
 }

@@ -30,6 +30,24 @@ struct sand_step_estimate {
     double step_s, compute_s, exposed_tp_s, exposed_pp_s, exposed_dp_s, bubble_s;
 };
 
+// The phases that a step consists of, one after the other for the GPUs that end last. Their sum is
+// the closed form.
+struct sand_step_phases {
+    double micro_batches;
+    double slowest_s, mean_s; // one micro-batch both ways through a stage: the slowest, the mean
+    double send_s;            // one message to the next stage, alone
+    double work_s;            // micro_batches x slowest_s
+    double fill_s;            // the pipeline fills and drains
+    double sends_s;           // sends that nobody hides
+    double wave_s;            // the last micro-batch held up by gradients on its way back
+    double gradients_s, weights_s; // data-parallel traffic once a step that compute does not hide
+    double optimizer_s, overhead_s;
+};
+double sand_step_phases_sum(const struct sand_step_phases *phases);
+
+void sand_step_phases_find(const struct sand_step_question *question,
+                           const struct sand_step_layout *layout, struct sand_step_phases *phases);
+
 // The simulation's own chunks, put together by the equations of the schedules instead of by events,
 // every flow at its layout's rate. Exact for one GPU; elsewhere an estimate that knows no
 // contention between kinds of flows and no slow GPUs. O(virtual stages^2).

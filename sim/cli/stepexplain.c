@@ -1,0 +1,229 @@
+// Prints a step's phases and traffic so that every number can be redone by hand.
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "stepexplain.h"
+
+#include <inttypes.h>
+
+#include "json.h"
+#include "units.h"
+
+enum sand_rc sand_cli_step_explain(const struct sand_step_question *question, uint32_t stage,
+                                   struct sand_explain_view *view, struct sand_diag *diag)
+{
+    struct sand_step_layout layout;
+    SAND_TRY(sand_step_layout_find(question, &layout, diag));
+    sand_step_phases_find(question, &layout, &view->phases);
+    return sand_step_breakdown_find(question, stage, &view->traffic, diag);
+}
+
+// ---- phases -------------------------------------------------------------------------------------
+
+struct phase {
+    const char *label, *name;
+    size_t offset;
+    const char *equation;
+};
+#define PHASE(label, member, equation)                                                             \
+    {                                                                                              \
+        label, #member, offsetof(struct sand_step_phases, member), equation                        \
+    }
+
+static const struct phase phases[] = {
+    PHASE("work", work_s, "micro-batches x slowest stage, forwards and backwards"),
+    PHASE("fill and drain", fill_s,
+          "1F1B: sum over stages - slowest; interleaved: first chunks of the stages before"),
+    PHASE("exposed sends", sends_s,
+          "1F1B: 2 send (p-1) x (1 + (m-p)/p); interleaved: 2 send (p v - 1)"),
+    PHASE("gradients on the way", wave_s,
+          "last micro-batch held up in each of p v chunks by exposed pieces"),
+    PHASE("gradients at the end", gradients_s, "of the first stage, what compute does not hide"),
+    PHASE("weights", weights_s, "gathered before they are needed, what compute does not hide"),
+    PHASE("optimizer", optimizer_s, "bytes of traffic x parameters updated / usable memory rate"),
+    PHASE("fixed overhead", overhead_s, "of the software, once a step"),
+};
+enum { N_PHASES = sizeof phases / sizeof phases[0] };
+
+static double phase_of(const struct sand_step_phases *p, size_t i)
+{
+    return *(const double *)(const void *)((const char *)p + phases[i].offset);
+}
+
+static char *quantity(double value, enum sand_dim dim, char *buffer)
+{
+    return sand_quantity_format(value, dim, 6, buffer, 48);
+}
+
+static void print_phases(const struct sand_explain_view *view, FILE *out)
+{
+    const struct sand_step_phases *p = &view->phases;
+    char a[48], b[48], c[48];
+    fprintf(out, "\nphases of the GPUs that end last (Narayanan et al. 2021, section 2.2)\n");
+    for (size_t i = 0; i < N_PHASES; i++)
+        fprintf(out, "  %-22s %14s  %s\n", phases[i].label,
+                quantity(phase_of(p, i), SAND_DIM_TIME, a), phases[i].equation);
+    fprintf(out, "  %-22s %14s  simulated: %s\n", "sum",
+            quantity(sand_step_phases_sum(p), SAND_DIM_TIME, a),
+            quantity(view->profile->profile->step_s, SAND_DIM_TIME, b));
+    fprintf(out, "with %.0f micro-batches, slowest stage %s, mean stage %s, one send %s\n",
+            p->micro_batches, quantity(p->slowest_s, SAND_DIM_TIME, a),
+            quantity(p->mean_s, SAND_DIM_TIME, b), quantity(p->send_s, SAND_DIM_TIME, c));
+}
+
+// ---- traffic ------------------------------------------------------------------------------------
+
+static void print_term(const struct sand_step_term *t, FILE *out)
+{
+    char a[48], b[48], c[48], d[48];
+    fprintf(out, "\n%s: %s, %s, protocol %s, n = %" PRIu32 " ranks\n", t->name, t->collective,
+            t->algorithm, t->protocol, t->ranks);
+    fprintf(out, "  S       %s, %s\n", quantity(t->message_B, SAND_DIM_BYTES, a), t->message);
+    fprintf(out, "  a hop   %.6g x S / %" PRIu32 " channels = %s\n", t->factor, t->channels,
+            quantity(t->hop_B, SAND_DIM_BYTES, a));
+    fprintf(out,
+            "  latency %" PRIu32 " x %s + %" PRIu32 " x %s (scale-up) + %" PRIu32
+            " x %s (network) = ",
+            t->bases, quantity(t->base_s, SAND_DIM_TIME, a), t->scaleup_steps,
+            quantity(t->scaleup_step_s, SAND_DIM_TIME, b), t->network_steps,
+            quantity(t->network_step_s, SAND_DIM_TIME, c));
+    fprintf(out, "%s\n", quantity(t->latency_s, SAND_DIM_TIME, d));
+    if (t->rate_Bps > 0)
+        fprintf(out, "  rate    %s x usable %.6g / %.6g users of %s = %s\n",
+                quantity(t->link_Bps, SAND_DIM_BANDWIDTH, a), t->link_usable, t->link_users,
+                t->link, quantity(t->rate_Bps, SAND_DIM_BANDWIDTH, b));
+    fprintf(out, "  one     latency + hop / rate = %s; %.6g a step = %s\n",
+            quantity(t->one_s, SAND_DIM_TIME, a), t->per_step,
+            quantity(t->per_step * t->one_s, SAND_DIM_TIME, b));
+    fprintf(out, "  waited  %.6g of it = %s; the rest beside: %s\n", t->exposed,
+            quantity(t->exposed_s, SAND_DIM_TIME, a), t->overlap);
+    fprintf(out, "  by      %s\n          %s\n", t->equation, t->source);
+}
+
+void sand_explain_print_text(const struct sand_explain_view *view, FILE *out)
+{
+    char a[48];
+    const struct sand_profile_view *v = view->profile;
+    fprintf(out, "job %s: %s, one step on %s: %s\n", v->job->id, v->job->model->id,
+            v->experiment->cluster.name, quantity(v->profile->step_s, SAND_DIM_TIME, a));
+    print_phases(view, out);
+    fprintf(out,
+            "\ntraffic of stage %" PRIu32
+            ", each alone with its like: the simulation also has the others "
+            "on\nthe links, and pipelines hide some of what is waited for in their bubbles\n",
+            view->traffic.stage);
+    for (size_t i = 0; i < view->traffic.n; i++)
+        print_term(&view->traffic.terms[i], out);
+    if (view->traffic.n == 0)
+        fprintf(out, "\nnothing is sent: one GPU, or none beside it to talk to\n");
+}
+
+// ---- JSON and CSV -------------------------------------------------------------------------------
+
+struct number {
+    const char *name, *unit;
+    size_t offset;
+    int is_u32;
+};
+#define NUMBER(member, unit)                                                                       \
+    {                                                                                              \
+#member, unit, offsetof(struct sand_step_term, member), 0                                  \
+    }
+#define COUNT(member)                                                                              \
+    {                                                                                              \
+#member, "1", offsetof(struct sand_step_term, member), 1                                   \
+    }
+
+static const struct number numbers[] = {
+    COUNT(ranks),
+    COUNT(channels),
+    NUMBER(message_B, "B"),
+    NUMBER(factor, "1"),
+    NUMBER(hop_B, "B"),
+    COUNT(bases),
+    NUMBER(base_s, "s"),
+    COUNT(scaleup_steps),
+    NUMBER(scaleup_step_s, "s"),
+    COUNT(network_steps),
+    NUMBER(network_step_s, "s"),
+    NUMBER(latency_s, "s"),
+    NUMBER(link_Bps, "B/s"),
+    NUMBER(link_usable, "1"),
+    NUMBER(link_users, "1"),
+    NUMBER(rate_Bps, "B/s"),
+    NUMBER(one_s, "s"),
+    NUMBER(per_step, "1"),
+    NUMBER(exposed, "1"),
+    NUMBER(exposed_s, "s"),
+};
+enum { N_NUMBERS = sizeof numbers / sizeof numbers[0] };
+
+static double number_of(const struct sand_step_term *term, const struct number *number)
+{
+    const void *at = (const char *)term + number->offset;
+    return number->is_u32 ? *(const uint32_t *)at : *(const double *)at;
+}
+
+static void put_term(const struct sand_step_term *t, FILE *out)
+{
+    const char *const texts[][2] = {
+        {"name", t->name},         {"collective", t->collective}, {"algorithm", t->algorithm},
+        {"protocol", t->protocol}, {"message", t->message},       {"link", t->link},
+        {"equation", t->equation}, {"source", t->source},         {"overlap", t->overlap}};
+    fputs("    {", out);
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        fprintf(out, "%s\"%s\": ", i > 0 ? ", " : "", texts[i][0]);
+        sand_json_string(out, texts[i][1]);
+    }
+    for (size_t i = 0; i < N_NUMBERS; i++) {
+        fprintf(out, ", \"%s\": ", numbers[i].name);
+        sand_json_number(out, number_of(t, &numbers[i]));
+    }
+    fputs("}", out);
+}
+
+void sand_explain_print_json(const struct sand_explain_view *view, FILE *out)
+{
+    const struct sand_step_phases *p = &view->phases;
+    fputs("{\n  \"job\": ", out);
+    sand_json_string(out, view->profile->job->id);
+    fputs(",\n  \"step_s\": ", out);
+    sand_json_number(out, view->profile->profile->step_s);
+    fputs(",\n  \"closed_form_s\": ", out);
+    sand_json_number(out, sand_step_phases_sum(p));
+    fputs(",\n  \"phases\": {\"micro_batches\": ", out);
+    sand_json_number(out, p->micro_batches);
+    const double more[] = {p->slowest_s, p->mean_s, p->send_s};
+    static const char *const names[] = {"slowest_s", "mean_s", "send_s"};
+    for (size_t i = 0; i < 3; i++) {
+        fprintf(out, ", \"%s\": ", names[i]);
+        sand_json_number(out, more[i]);
+    }
+    for (size_t i = 0; i < N_PHASES; i++) {
+        fprintf(out, ", \"%s\": ", phases[i].name);
+        sand_json_number(out, phase_of(p, i));
+    }
+    fprintf(out, "},\n  \"stage\": %" PRIu32 ",\n  \"traffic\": [", view->traffic.stage);
+    for (size_t i = 0; i < view->traffic.n; i++) {
+        fputs(i > 0 ? ",\n" : "\n", out);
+        put_term(&view->traffic.terms[i], out);
+    }
+    fputs("\n  ]\n}\n", out);
+}
+
+static void put_csv(const char *part, const char *name, double value, const char *unit, FILE *out)
+{
+    char text[64];
+    fprintf(out, "\"%s\",%s,%s,%s\n", part, name,
+            sand_quantity_canonical(value, SAND_DIM_NUMBER, text, sizeof text), unit);
+}
+
+void sand_explain_print_csv(const struct sand_explain_view *view, FILE *out)
+{
+    fputs("part,name,value,unit\n", out);
+    put_csv("step", "step_s", view->profile->profile->step_s, "s", out);
+    for (size_t i = 0; i < N_PHASES; i++)
+        put_csv("phases", phases[i].name, phase_of(&view->phases, i), "s", out);
+    for (size_t k = 0; k < view->traffic.n; k++)
+        for (size_t i = 0; i < N_NUMBERS; i++)
+            put_csv(view->traffic.terms[k].name, numbers[i].name,
+                    number_of(&view->traffic.terms[k], &numbers[i]), numbers[i].unit, out);
+}

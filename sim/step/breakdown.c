@@ -1,0 +1,343 @@
+// Terms of a step's traffic, from the same setting, shape and routes as the simulation.
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "breakdown.h"
+
+#include "collective.h"
+#include "mem.h"
+#include "traffic.h"
+#include "train.h"
+#include "work.h"
+
+struct breaking {
+    const struct step_setting *set;
+    const struct step_traffic *traffic;
+    const struct step_header *h;
+    double *load; // per link, of the kind under way
+    struct sand_step_breakdown *out;
+};
+
+static double larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+// ---- the bottleneck -----------------------------------------------------------------------------
+
+// The link that leaves flows of this kind and stage least, when all of the kind are on their way.
+static void find_link(const struct breaking *b, uint32_t kind, struct sand_step_term *term)
+{
+    const struct step_traffic *t = b->traffic;
+    const struct sand_fabric *fabric = t->question->fabric;
+    uint32_t found = t->n_links;
+    for (size_t e = 0; e < t->n_edges; e++) {
+        const struct step_traffic_flow *flow = &t->flows[t->edges[e].flow];
+        const uint32_t *links = step_edge_links(t, &t->edges[e]);
+        for (uint32_t i = 0;
+             flow->kind == kind && flow->stage == b->out->stage && i < t->edges[e].n_links; i++)
+            if (found == t->n_links || t->links[links[i]].capacity_Bps * b->load[found] <
+                                           t->links[found].capacity_Bps * b->load[links[i]])
+                found = links[i];
+    }
+    if (found == t->n_links)
+        return;
+    const uint32_t index = t->links[found].fabric_link;
+    const struct sand_fabric_link *link = &fabric->links[index];
+    const double paths = step_link_paths(t, link->link_class);
+    sand_fabric_link_name(fabric, index, term->link, sizeof term->link);
+    term->link_Bps = link->capacity_Bps;
+    term->link_usable = t->links[found].capacity_Bps / paths / link->capacity_Bps;
+    term->link_users = b->load[found] / paths;
+    term->rate_Bps = t->links[found].capacity_Bps / b->load[found];
+}
+
+static void count_users(const struct breaking *b, uint32_t kind)
+{
+    const struct step_traffic *t = b->traffic;
+    for (uint32_t l = 0; l < t->n_links; l++)
+        b->load[l] = 0;
+    for (size_t e = 0; e < t->n_edges; e++) {
+        const uint32_t *links = step_edge_links(t, &t->edges[e]);
+        for (uint32_t i = 0; t->flows[t->edges[e].flow].kind == kind && i < t->edges[e].n_links;
+             i++)
+            b->load[links[i]] += step_edge_weight(&t->edges[e], i);
+    }
+}
+
+// Puts a term in, its numbers completed by the definitions of the header.
+static void add_term(const struct breaking *b, uint32_t kind, struct sand_step_term term)
+{
+    if (b->out->n == SAND_STEP_TERMS || term.per_step <= 0)
+        return;
+    count_users(b, kind);
+    find_link(b, kind, &term);
+    term.hop_B = term.factor * term.message_B / term.channels;
+    term.latency_s = term.bases * term.base_s + term.scaleup_steps * term.scaleup_step_s +
+                     term.network_steps * term.network_step_s;
+    term.one_s = term.latency_s + (term.rate_Bps > 0 ? term.hop_B / term.rate_Bps : 0);
+    term.exposed_s = term.exposed * term.per_step * term.one_s;
+    b->out->terms[b->out->n++] = term;
+}
+
+// ---- latency ------------------------------------------------------------------------------------
+
+// NCCL's ring: a base, the larger of the link types used, and a term per step.
+static void set_ring_latency(const struct breaking *b, uint32_t bases, uint32_t steps,
+                             uint32_t on_network, struct sand_step_term *term)
+{
+    const struct sand_link_type *scaleup = b->set->type->scaleup_link, *nic = b->set->type->nic;
+    const uint32_t network = scaleup == NULL || on_network > steps ? steps : on_network;
+    term->bases = bases;
+    term->network_steps = network;
+    term->scaleup_steps = steps - network;
+    term->network_step_s = nic->step_latency_s;
+    term->scaleup_step_s = scaleup ? scaleup->step_latency_s : 0;
+    if (network > 0)
+        term->base_s = nic->base_latency_s;
+    if (network < steps)
+        term->base_s = larger(term->base_s, scaleup->base_latency_s);
+}
+
+// ---- what the chunks say ------------------------------------------------------------------------
+
+// Bytes of a hop that a micro-batch forwards, and one both ways, exposes in the stage.
+struct exposed {
+    double tp_B, cp_B, cp_forward_B;
+};
+
+static struct exposed exposed_of(const struct breaking *b)
+{
+    struct exposed sum = {0};
+    for (uint32_t c = 0; c < b->h->chunks; c++) {
+        struct step_chunk chunk = {0};
+        step_chunk_set(b->set, b->traffic, b->out->stage, c, &chunk);
+        sum.tp_B += chunk.tp_B[0] + chunk.tp_B[1];
+        sum.cp_B += chunk.cp_B[0] + chunk.cp_B[1];
+        sum.cp_forward_B += chunk.cp_B[0];
+    }
+    return sum;
+}
+
+// ---- tensor, context and pipeline parallelism ---------------------------------------------------
+
+static double stage_layers(const struct breaking *b)
+{
+    return sand_split_stage_layers(b->set->q->job->model, b->set->split, b->out->stage);
+}
+
+// Forwards that are computed again before their backward.
+static double again(const struct breaking *b)
+{
+    const struct sand_split *split = b->set->split;
+    return split->recompute == SAND_RECOMPUTE_FULL      ? 1
+           : split->recompute == SAND_RECOMPUTE_PARTIAL ? split->recompute_share
+                                                        : 0;
+}
+
+static uint32_t domain_gpus(const struct breaking *b)
+{
+    return b->set->q->fabric->nodes_per_domain * b->set->type->n_gpus;
+}
+
+static void add_tp(const struct breaking *b)
+{
+    const struct sand_split *split = b->set->split;
+    const uint32_t tp = split->tp, domains = (tp + domain_gpus(b) - 1) / domain_gpus(b);
+    struct sand_step_term term = {
+        .name = "tensor parallel",
+        .collective = split->sequence_parallel ? "reduce-scatter + all-gather" : "all-reduce",
+        .algorithm = "ring",
+        .protocol = "Simple",
+        .message = "activation of a micro-batch between layers: 2 B x tokens x hidden",
+        .equation =
+            "factor 2 (n-1)/n; per step: micro-batches x layers x (2 forwards + 2 backwards "
+            "+ 2 recomputed)",
+        .source = "Korthikanti et al. 2022, section 4.2; latency: NCCL, tuning.cc",
+        .overlap = "compute of the same layer (communication overlap of the software)",
+        .ranks = tp,
+        .channels = 1,
+        .message_B = b->set->activation_B,
+        .factor = tp > 1 ? 2.0 * (tp - 1) / tp : 0,
+        .per_step = tp > 1 ? b->h->micro_batches * stage_layers(b) * (4 + 2 * again(b)) : 0,
+        .exposed = b->set->q->job->software->tp_exposed};
+    // Layers of experts reduce less: as many as the simulation has.
+    if (tp > 1 && term.exposed > 0)
+        term.per_step = b->h->micro_batches * exposed_of(b).tp_B /
+                        (term.exposed * term.factor * term.message_B);
+    set_ring_latency(b, split->sequence_parallel ? 2 : 1, tp > 1 ? 2 * (tp - 1) : 0,
+                     domains > 1 ? 2 * domains : 0, &term);
+    add_term(b, STEP_FLOW_TP, term);
+}
+
+static void add_cp(const struct breaking *b)
+{
+    const struct sand_split *split = b->set->split;
+    const struct sand_link_type *scaleup = b->set->type->scaleup_link;
+    const int inside = scaleup != NULL && split->cp * split->tp <= domain_gpus(b);
+    const struct sand_link_type *link = inside ? scaleup : b->set->type->nic;
+    const int gathered = split->context == SAND_CONTEXT_GATHER;
+    const double exposed = gathered ? 1 : b->set->q->job->software->tp_exposed;
+    const double hops = split->cp - 1.0, layers = stage_layers(b), m = b->h->micro_batches;
+    const struct exposed sum = exposed_of(b);
+    if (!(sum.cp_forward_B > 0)) // no context parallelism, or all of it hidden
+        return;
+    struct sand_step_term term = {
+        .name = "context parallel",
+        .collective = "ring of keys and values",
+        .algorithm = "ring",
+        .protocol = "point to point",
+        .message = "keys and values of a layer: 2 x 2 B x tokens x kv heads x head size / tp",
+        .equation =
+            "factor 1; per step: micro-batches x layers x (n-1) x (1 forwards + 2 backwards + "
+            "1 recomputed)",
+        .source = "Liu et al. 2023, arXiv:2310.01889",
+        .overlap = "attention of the block before",
+        .ranks = split->cp,
+        .channels = 1,
+        .message_B = sum.cp_forward_B / (layers * exposed * hops),
+        .factor = 1,
+        .bases = 1,
+        .base_s = link->p2p_latency_s,
+        .exposed = exposed};
+    if (gathered) {
+        term.collective = "all-gather of keys and values";
+        term.protocol = "Simple";
+        term.equation =
+            "factor n-1; per step: micro-batches x layers x (1 forwards + 2 backwards + "
+            "1 recomputed)";
+        term.source = "Llama 3 report, arXiv:2407.21783, section 3.3.2";
+        term.overlap = "nothing";
+        term.factor = hops;
+        term.base_s = link->base_latency_s;
+        term.network_steps = inside ? 0 : split->cp - 1;
+        term.scaleup_steps = inside ? split->cp - 1 : 0;
+        term.network_step_s = term.scaleup_step_s = link->step_latency_s;
+    }
+    term.per_step = m * sum.cp_B / (exposed * term.factor * term.message_B);
+    add_term(b, STEP_FLOW_CP, term);
+}
+
+static void add_send(const struct breaking *b)
+{
+    const struct step_header *h = b->h;
+    const uint32_t stage = b->out->stage;
+    const int first = stage == 0, last = stage + 1 == h->pp;
+    struct sand_step_term term = {
+        .name = "pipeline",
+        .collective = "send",
+        .algorithm = "point to point",
+        .protocol = "Simple",
+        .message = "a rank's share of the activation of a micro-batch: 2 B x tokens x hidden / tp",
+        .equation = "factor 1; per step: micro-batches x chunks, less the end of the pipeline",
+        .source = "Narayanan et al. 2021, section 4.1 (scatter/gather)",
+        .overlap = h->chunks > 1
+                       ? "other micro-batches; waited for while the pipeline fills and drains"
+                       : "nothing: a stage waits for its neighbour in every micro-batch",
+        .ranks = 2,
+        .channels = 1,
+        .message_B = h->send_B,
+        .factor = 1,
+        .bases = 1,
+        .base_s = h->send_latency_s,
+        .exposed = 1};
+    if (h->pp == 1)
+        return;
+    term.name = "pipeline, forwards";
+    term.per_step = (double)h->micro_batches * (h->chunks - (last ? 1 : 0));
+    add_term(b, STEP_FLOW_NEXT, term);
+    term.name = "pipeline, backwards";
+    term.per_step = (double)h->micro_batches * (h->chunks - (first ? 1 : 0));
+    add_term(b, STEP_FLOW_PREVIOUS, term);
+}
+
+// ---- data parallelism ---------------------------------------------------------------------------
+
+// One term for each run of chunks whose pieces are equal.
+static void add_rings(const struct breaking *b, int gathers, struct sand_step_term term)
+{
+    const struct step_header *h = b->h;
+    const uint32_t dp = b->traffic->dp, nodes = b->traffic->ring_nodes;
+    const uint32_t steps = (gathers || term.factor < 1 ? 1 : 2) * (dp - 1);
+    set_ring_latency(b, 1, steps,
+                     (uint32_t)((uint64_t)steps * (nodes > 1 ? nodes - 1 : 0) / (dp - 1)), &term);
+    const double times = !h->sharded                       ? 1
+                         : !gathers || !h->gather_backward ? h->micro_batches
+                                                           : 2.0 * h->micro_batches;
+    double last_B = -1;
+    for (uint32_t c = 0; c < h->chunks; c++) {
+        struct step_chunk chunk = {0};
+        step_chunk_set(b->set, b->traffic, b->out->stage, c, &chunk);
+        const double hop_B = gathers ? chunk.gather_B : chunk.reduce_B;
+        if (hop_B == last_B && b->out->n > 0) {
+            struct sand_step_term *same = &b->out->terms[b->out->n - 1];
+            same->per_step += times * chunk.pieces;
+            same->exposed_s = same->exposed * same->per_step * same->one_s;
+            continue;
+        }
+        last_B = hop_B;
+        term.message_B = hop_B * term.channels / term.factor;
+        term.per_step = times * chunk.pieces;
+        add_term(b, STEP_FLOW_RING, term);
+    }
+}
+
+static void add_dp(const struct breaking *b)
+{
+    const struct step_header *h = b->h;
+    const struct sand_split *split = b->set->split;
+    const double n = b->traffic->dp;
+    const int scatters = split->distributed_optimizer || h->sharded;
+    struct sand_step_term term = {
+        .name = "gradients",
+        .collective = scatters ? "reduce-scatter" : "all-reduce",
+        .algorithm = "ring",
+        .protocol = "Simple",
+        .message =
+            "gradients of a piece of a chunk: bytes a gradient x parameters on a GPU / pieces",
+        .equation = scatters
+                        ? "factor (n-1)/n; per step: pieces x chunks (x micro-batches when sharded)"
+                        : "factor 2 (n-1)/n; per step: pieces x chunks",
+        .source = "Rajbhandari et al. 2020 (ZeRO); latency: NCCL, tuning.cc",
+        .overlap = h->overlap_reduce ? "backward of the next piece" : "nothing",
+        .ranks = b->traffic->dp,
+        .channels = b->traffic->channels,
+        .factor = (scatters ? 1 : 2) * (n - 1) / n,
+        .exposed = h->overlap_reduce ? h->exposed_reduce : 1};
+    if (b->traffic->dp == 1)
+        return;
+    add_rings(b, 0, term);
+    term.name = "weights";
+    term.collective = "all-gather";
+    term.message = "weights of a piece of a chunk: 2 B x parameters on a GPU / pieces";
+    term.equation = "factor (n-1)/n; per step: pieces x chunks (x micro-batches, twice where the "
+                    "backward gathers again, when sharded)";
+    term.overlap = h->overlap_gather ? "the first forward" : "nothing";
+    if (h->sharded)
+        term.overlap = "the piece before";
+    term.factor = (n - 1) / n;
+    term.exposed = h->overlap_gather ? h->exposed_gather : 1;
+    if (h->gathers)
+        add_rings(b, 1, term);
+}
+
+enum sand_rc sand_step_breakdown_find(const struct sand_step_question *question, uint32_t stage,
+                                      struct sand_step_breakdown *breakdown, struct sand_diag *diag)
+{
+    struct step_traffic traffic;
+    struct step_header h = {0};
+    SAND_TRY(step_traffic_build(question, NULL, 0, &traffic, diag));
+    const struct step_setting set = step_setting_make(question);
+    step_header_set(&set, &h);
+    *breakdown = (struct sand_step_breakdown){.stage = stage};
+    struct breaking b = {.set = &set, .traffic = &traffic, .h = &h, .out = breakdown};
+    b.load = sand_calloc(traffic.n_links, sizeof *b.load);
+    if (b.load) {
+        add_tp(&b);
+        add_cp(&b);
+        add_send(&b);
+        add_dp(&b);
+    }
+    step_traffic_free(&traffic);
+    const enum sand_rc rc = b.load ? SAND_OK : sand_fail(diag, SAND_ERR_NOMEM, "out of memory");
+    sand_free(b.load);
+    return rc;
+}

@@ -1,0 +1,162 @@
+#!/usr/bin/env python3
+"""sandtable step --explain: a reader redoes the numbers by hand, here in Python.
+
+SPDX-License-Identifier: GPL-2.0-or-later
+Usage: check_explain.py PROGRAM SOURCE_DIRECTORY
+"""
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+PROGRAM, SOURCE = sys.argv[1], Path(sys.argv[2])
+EXPERIMENT = SOURCE / "examples/llama3-405b/experiment.xml"
+problems = []
+FACTORS = {"all-reduce": lambda n: 2 * (n - 1) / n,
+           "reduce-scatter + all-gather": lambda n: 2 * (n - 1) / n,
+           "reduce-scatter": lambda n: (n - 1) / n, "all-gather": lambda n: (n - 1) / n,
+           "ring of keys and values": lambda n: 1, "all-gather of keys and values": lambda n: n - 1, "send": lambda n: 1}
+PHASES = ("work_s", "fill_s", "sends_s", "wave_s", "gradients_s", "weights_s", "optimizer_s",
+          "overhead_s")
+
+
+def near(is_, should_be, what, tolerance=1e-9):
+    """Notes what is not equal."""
+    if abs(is_ - should_be) > tolerance * max(abs(should_be), 1e-12):
+        problems.append(f"{what}: {is_!r}, not {should_be!r}")
+
+
+def ask(*args):
+    """The program's answer."""
+    return subprocess.run([PROGRAM, "step", EXPERIMENT, "--explain", *map(str, args)], text=True,
+                          capture_output=True, check=False)
+
+
+def settings(**split):
+    """--set for members of the split."""
+    return [word for name, value in split.items()
+            for word in ("--set", f"jobs/job/split/@{name}={value}")]
+
+
+def redo(what, answer):
+    """Everything that follows from other numbers of the same answer."""
+    phases = answer["phases"]
+    near(sum(phases[name] for name in PHASES), answer["closed_form_s"], f"{what}: phases")
+    near(phases["work_s"], phases["micro_batches"] * phases["slowest_s"], f"{what}: work")
+    near(answer["closed_form_s"], answer["step_s"], f"{what}: closed form", 0.05)
+    for term in answer["traffic"]:
+        name = f"{what}: {term['name']}"
+        near(term["factor"], FACTORS[term["collective"]](term["ranks"]), f"{name} factor")
+        near(term["hop_B"], term["factor"] * term["message_B"] / term["channels"], f"{name} hop")
+        near(term["latency_s"], term["bases"] * term["base_s"] +
+             term["scaleup_steps"] * term["scaleup_step_s"] +
+             term["network_steps"] * term["network_step_s"], f"{name} latency")
+        near(term["rate_Bps"], term["link_Bps"] * term["link_usable"] / term["link_users"],
+             f"{name} rate")
+        near(term["one_s"], term["latency_s"] + term["hop_B"] / term["rate_Bps"], f"{name} one")
+        near(term["exposed_s"], term["exposed"] * term["per_step"] * term["one_s"],
+             f"{name} exposed")
+        if not all(term[key] for key in ("algorithm", "protocol", "link", "equation", "source",
+                                         "overlap", "message")):
+            problems.append(f"{name}: a text is missing in {term}")
+    return {term["name"]: term for term in answer["traffic"]}
+
+
+def from_the_model():
+    """Llama-3.1 405B as its file has it, tp 8, pp 16 x 8 chunks, 16 micro-batches of 8,192 tokens:
+    bytes and counts from nothing but these numbers."""
+    hidden, heads, kv, ffn, tp = 16384, 128, 8, 53248, 8
+    done = ask("--stage", 1, "--format=json")
+    if done.returncode != 0:
+        problems.append(done.stderr)
+        return
+    terms = redo("405B", json.loads(done.stdout))
+    near(terms["tensor parallel"]["message_B"], 2 * 8192 * hidden, "405B: activation")
+    near(terms["tensor parallel"]["per_step"], 16 * 8 * 4, "405B: collectives")
+    near(terms["pipeline, forwards"]["message_B"], 2 * 8192 * hidden / tp, "405B: send")
+    near(terms["pipeline, forwards"]["per_step"], 16 * 8, "405B: sends")
+    matrices = hidden * (2 * heads * 128 + 2 * kv * 128 + 3 * ffn)
+    layer = matrices / tp + 2 * hidden
+    near(terms["gradients"]["message_B"], 4 * layer, "405B: gradients of a layer", 1e-6)
+    near(terms["weights"]["message_B"], 2 * layer, "405B: weights of a layer", 1e-6)
+    near(terms["gradients"]["ranks"], 128, "405B: replicas")
+    # One step in each of 127 goes to another node: 8 replicas share none.
+    near(terms["gradients"]["network_steps"], 127, "405B: steps on the network")
+    last = redo("405B, end", json.loads(ask("--stage", 15, "--format=json").stdout))
+    near(last["pipeline, forwards"]["per_step"], 16 * 7, "405B: sends of the last stage")
+    near(last["pipeline, backwards"]["per_step"], 16 * 8, "405B: sends of the last stage")
+
+
+def other_splits():
+    """Plain pipelines, sharded replicas, context parallelism, no overlap."""
+    small = ["--set", "jobs/job/@model=sandtable:model/llama-3-8b", "--set", "jobs/job/@nodes=4"]
+    for what, split in (
+            ("1F1B", dict(tp=2, pp=4, dp=4, virtual_stages=1, global_batch=64, buckets=1)),
+            ("all-reduce", dict(tp=2, pp=4, dp=4, virtual_stages=1, global_batch=64, buckets=1,
+                                sequence_parallel="no", distributed_optimizer="no",
+                                overlap_grad_reduce="no", overlap_param_gather="no")),
+            ("FSDP", dict(tp=1, pp=1, dp=32, virtual_stages=1, global_batch=64, recompute="full",
+                          sharding="parameters", sequence_parallel="no")),
+            ("context", dict(tp=2, cp=4, pp=1, dp=4, virtual_stages=1, global_batch=16))):
+        done = ask(*small, *settings(**split), "--format=json")
+        if done.returncode != 0:
+            problems.append(f"{what}: {done.stderr}")
+            continue
+        terms = redo(what, json.loads(done.stdout))
+        if what == "FSDP":
+            near(terms["weights"]["per_step"], 2 * 2 * 32, "FSDP: gathers")
+            near(terms["gradients"]["per_step"], 2 * 32, "FSDP: reductions")
+        if what == "all-reduce":
+            near(terms["gradients"]["factor"], 2 * 3 / 4, "all-reduce")
+            if "weights" in terms:
+                problems.append("all-reduce: weights are gathered")
+        if what == "context":
+            near(terms["context parallel"]["message_B"], 4 * 8192 / 4 * 8 * 128 / 2, "keys, values")
+            near(terms["context parallel"]["per_step"], 4 * 32 * 3 * 3, "rounds of the ring")
+
+
+def manners():
+    """Text and CSV have the same terms; misuse is refused."""
+    text, table = ask("--stage", 1).stdout, ask("--stage", 1, "--format=csv").stdout
+    for word in ("tensor parallel", "pipeline, forwards", "gradients", "weights"):
+        if word not in text or f'"{word}",hop_B,' not in table:
+            problems.append(f"{word} is missing")
+    done = ask("--stage", 16)
+    if done.returncode != 2 or "0 to 15" not in done.stderr:
+        problems.append(f"--stage 16: {done.returncode} {done.stderr}")
+    done = ask("--search")
+    if done.returncode != 2 or "at a time" not in done.stderr:
+        problems.append(f"--search: {done.returncode} {done.stderr}")
+
+
+def stragglers():
+    """One slow GPU slows its whole group, pipeline and job; what does not take part does not."""
+    def step_s(*args):
+        done = subprocess.run([PROGRAM, "step", EXPERIMENT, "--format=json", *args], text=True,
+                              capture_output=True, check=False)
+        if done.returncode != 0:
+            problems.append(f"{args}: {done.stderr}")
+            return 0
+        return json.loads(done.stdout)["step_s"]
+
+    usual = step_s()
+    gpu, node = step_s("--slow", "3.5=0.5"), step_s("--slow", "3=50%")
+    near(gpu, node, "a tensor-parallel group at the pace of its slowest GPU")
+    if not 1.3 * usual < gpu < 2 * usual:
+        problems.append(f"half speed of one GPU: {gpu} after {usual}")
+    near(step_s("--slow", "3000=0.5"), usual, "a node of nobody's")
+    near(step_s("--slow", "3=0.5", "--slow", "3=1"), usual, "the later word holds")
+    for text in ("3", "3=0", "3=2", "99999=0.5", "3.8=0.5", "x=0.5", "3.=0.5", "-1=0.5", "3=0.5x"):
+        done = subprocess.run([PROGRAM, "step", EXPERIMENT, "--slow", text], text=True,
+                              capture_output=True, check=False)
+        if done.returncode != 2 or "such as 3.5=0.9" not in done.stderr:
+            problems.append(f"--slow {text}: {done.returncode} {done.stderr}")
+
+
+from_the_model()
+stragglers()
+other_splits()
+manners()
+for problem in problems:
+    print(problem)
+sys.exit(1 if problems else 0)
