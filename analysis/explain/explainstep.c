@@ -24,6 +24,8 @@ static const struct {
          "its micro-batches x (FLOPs / achieved rate + bytes / memory rate), optimizer, overhead"),
     PART(exposed_tp_s, "exposed tensor parallel",
          "the software's exposed share of the traffic: messages x latency + bytes / shared rate"),
+    PART(exposed_cp_s, "exposed context parallel",
+         "the software's exposed share of the ring of keys and values: as tensor parallel"),
     PART(exposed_pp_s, "exposed pipeline parallel",
          "waiting for activations and gradients on their way: latency + bytes / shared rate"),
     PART(exposed_dp_s, "exposed data parallel",

@@ -32,7 +32,8 @@ struct sand_step_split { // a training job's step, mean over the steps executed 
     const char *job;
     double gpu_s; // a run: the order of importance
     double step_s, healthy_step_s, memory_B;
-    double compute_s, exposed_tp_s, exposed_pp_s, exposed_dp_s, bubble_s, data_stall_s;
+    double compute_s, exposed_tp_s, exposed_cp_s, exposed_pp_s, exposed_dp_s, bubble_s,
+        data_stall_s;
 };
 
 struct sand_fault_group { // by cause, or by class

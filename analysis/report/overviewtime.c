@@ -129,6 +129,7 @@ static void add_profile(struct split_sum *sum, const struct sand_steps_row *prof
     split->step_s += steps * profile->step_s;
     split->compute_s += steps * profile->compute_s;
     split->exposed_tp_s += steps * profile->exposed_tp_s;
+    split->exposed_cp_s += steps * profile->exposed_cp_s;
     split->exposed_pp_s += steps * profile->exposed_pp_s;
     split->exposed_dp_s += steps * profile->exposed_dp_s;
     split->bubble_s += steps * profile->bubble_s;
@@ -141,8 +142,8 @@ static struct sand_step_split mean_split(const struct split_sum *sum, double run
 {
     struct sand_step_split split = sum->split;
     double *const parts[] = {&split.step_s,       &split.compute_s,    &split.exposed_tp_s,
-                             &split.exposed_pp_s, &split.exposed_dp_s, &split.bubble_s,
-                             &split.data_stall_s};
+                             &split.exposed_cp_s, &split.exposed_pp_s, &split.exposed_dp_s,
+                             &split.bubble_s,     &split.data_stall_s};
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
         *parts[i] /= sum->steps;
     split.gpu_s /= runs;

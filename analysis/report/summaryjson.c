@@ -123,6 +123,7 @@ static void put_splits(struct json *json, const struct sand_overview *overview)
         number(json, "healthy_step_s", split->healthy_step_s);
         number(json, "compute_s", split->compute_s);
         number(json, "exposed_tp_s", split->exposed_tp_s);
+        number(json, "exposed_cp_s", split->exposed_cp_s);
         number(json, "exposed_pp_s", split->exposed_pp_s);
         number(json, "exposed_dp_s", split->exposed_dp_s);
         number(json, "bubble_s", split->bubble_s);

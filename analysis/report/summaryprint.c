@@ -119,6 +119,7 @@ static void print_split(FILE *out, enum sand_style style, const struct sand_step
             sand_text_quantity(split->memory_B, SAND_DIM_BYTES).s);
     print_part(out, style, "compute", split->compute_s, split->step_s);
     print_part(out, style, "exposed tensor parallel", split->exposed_tp_s, split->step_s);
+    print_part(out, style, "exposed context parallel", split->exposed_cp_s, split->step_s);
     print_part(out, style, "exposed pipeline parallel", split->exposed_pp_s, split->step_s);
     print_part(out, style, "exposed data parallel", split->exposed_dp_s, split->step_s);
     print_part(out, style, "pipeline bubble", split->bubble_s, split->step_s);

@@ -33,18 +33,19 @@ static const char *order_word(const struct sand_split *split)
 
 // ---- reasons ------------------------------------------------------------------------------------
 
-enum { TERMS = 6, MOST_NAMED = 2 };
-static const char *const term_names[TERMS] = {"compute",    "recomputation", "exposed TP",
-                                              "exposed PP", "exposed DP",    "bubble"};
+enum { TERMS = 7, MOST_NAMED = 2 };
+static const char *const term_names[TERMS] = {
+    "compute", "recomputation", "exposed TP", "exposed CP", "exposed PP", "exposed DP", "bubble"};
 
 static void terms_of(const struct sand_step_profile *p, double terms[TERMS])
 {
     terms[0] = p->compute_s - p->recompute_s;
     terms[1] = p->recompute_s;
     terms[2] = p->exposed_tp_s;
-    terms[3] = p->exposed_pp_s;
-    terms[4] = p->exposed_dp_s;
-    terms[5] = p->bubble_s;
+    terms[3] = p->exposed_cp_s;
+    terms[4] = p->exposed_pp_s;
+    terms[5] = p->exposed_dp_s;
+    terms[6] = p->bubble_s;
 }
 
 static int largest(const double terms[TERMS])
@@ -206,6 +207,7 @@ VALUE(mfu, hit->profile.mfu)
 VALUE(compute, hit->profile.compute_s)
 VALUE(recompute, hit->profile.recompute_s)
 VALUE(exposed_tp, hit->profile.exposed_tp_s)
+VALUE(exposed_cp, hit->profile.exposed_cp_s)
 VALUE(exposed_pp, hit->profile.exposed_pp_s)
 VALUE(exposed_dp, hit->profile.exposed_dp_s)
 VALUE(bubble, hit->profile.bubble_s)
@@ -230,6 +232,7 @@ static const struct column columns[] = {
     {"compute_s", NULL, compute_of},
     {"recompute_s", NULL, recompute_of},
     {"exposed_tp_s", NULL, exposed_tp_of},
+    {"exposed_cp_s", NULL, exposed_cp_of},
     {"exposed_pp_s", NULL, exposed_pp_of},
     {"exposed_dp_s", NULL, exposed_dp_of},
     {"bubble_s", NULL, bubble_of},

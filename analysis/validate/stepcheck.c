@@ -81,7 +81,8 @@ static void predict(struct sand_oracle *oracle, const struct sand_step_pass *pas
         *out = (struct sand_step_prediction){.step_s = profile.step_s,
                                              .compute_s = profile.compute_s,
                                              .recompute_s = profile.recompute_s,
-                                             .exposed_tp_s = profile.exposed_tp_s,
+                                             .exposed_tp_s =
+                                                 profile.exposed_tp_s + profile.exposed_cp_s,
                                              .exposed_pp_s = profile.exposed_pp_s,
                                              .exposed_dp_s = profile.exposed_dp_s,
                                              .bubble_s = profile.bubble_s};

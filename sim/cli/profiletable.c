@@ -34,6 +34,7 @@ static const struct figure times[] = {
     FIGURE("  of it fixed overhead", overhead_s, "s", SAND_DIM_TIME, 1),
     FIGURE("exposed TP communication", exposed_tp_s, "s", SAND_DIM_TIME, 1),
     FIGURE("  of it expert parallelism", exposed_ep_s, "s", SAND_DIM_TIME, 1),
+    FIGURE("exposed CP communication", exposed_cp_s, "s", SAND_DIM_TIME, 1),
     FIGURE("exposed PP communication", exposed_pp_s, "s", SAND_DIM_TIME, 1),
     FIGURE("exposed DP communication", exposed_dp_s, "s", SAND_DIM_TIME, 1),
     FIGURE("pipeline bubble", bubble_s, "s", SAND_DIM_TIME, 1),

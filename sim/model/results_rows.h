@@ -104,6 +104,7 @@ struct sand_steps_row {
     sand_cell_f64 step_s;
     sand_cell_f64 compute_s;
     sand_cell_f64 exposed_tp_s;
+    sand_cell_f64 exposed_cp_s;
     sand_cell_f64 exposed_pp_s;
     sand_cell_f64 exposed_dp_s;
     sand_cell_f64 bubble_s;

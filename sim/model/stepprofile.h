@@ -35,7 +35,7 @@ struct sand_memory {
 struct sand_step_profile {
     double step_s;
     double compute_s, recompute_s, optimizer_s, overhead_s; // the last three are parts of compute_s
-    double exposed_tp_s, exposed_pp_s, exposed_dp_s;
+    double exposed_tp_s, exposed_cp_s, exposed_pp_s, exposed_dp_s;
     double exposed_ep_s; // part of exposed_tp_s: all-to-alls of experts
     double bubble_s;
     double data_stall_s;

@@ -74,6 +74,7 @@ enum sand_rc sand_emit_profile(struct sand_world *w, const struct sand_step_answ
                                        .step_s = p->step_s,
                                        .compute_s = p->compute_s,
                                        .exposed_tp_s = p->exposed_tp_s,
+                                       .exposed_cp_s = p->exposed_cp_s,
                                        .exposed_pp_s = p->exposed_pp_s,
                                        .exposed_dp_s = p->exposed_dp_s,
                                        .bubble_s = p->bubble_s,

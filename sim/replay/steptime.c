@@ -14,8 +14,9 @@
 static int same_profile(const struct sand_step_profile *a, const struct sand_step_profile *b)
 {
     return a->step_s == b->step_s && a->compute_s == b->compute_s &&
-           a->exposed_tp_s == b->exposed_tp_s && a->exposed_pp_s == b->exposed_pp_s &&
-           a->exposed_dp_s == b->exposed_dp_s && a->bubble_s == b->bubble_s;
+           a->exposed_tp_s == b->exposed_tp_s && a->exposed_cp_s == b->exposed_cp_s &&
+           a->exposed_pp_s == b->exposed_pp_s && a->exposed_dp_s == b->exposed_dp_s &&
+           a->bubble_s == b->bubble_s;
 }
 
 // The job's answer with this profile; a new one gets a row of the steps table.
@@ -72,6 +73,7 @@ static struct sand_step_profile given_profile(const struct sand_world *w,
     struct sand_step_profile p = {.step_s = spec->step_s,
                                   .compute_s = NAN,
                                   .exposed_tp_s = NAN,
+                                  .exposed_cp_s = NAN,
                                   .exposed_pp_s = NAN,
                                   .exposed_dp_s = NAN,
                                   .bubble_s = NAN,

@@ -17,6 +17,7 @@ static void fill_times(const struct sand_step_solution *solution, struct sand_st
     profile->optimizer_s = solution->optimizer_s;
     profile->overhead_s = solution->overhead_s;
     profile->exposed_tp_s = solution->exposed_tp_s;
+    profile->exposed_cp_s = solution->exposed_cp_s;
     profile->exposed_ep_s = solution->exposed_ep_s;
     profile->exposed_pp_s = solution->exposed_pp_s;
     profile->exposed_dp_s = solution->exposed_dp_s;

@@ -420,7 +420,8 @@ static enum sand_rc piece_done(struct step_run *run, uint32_t a)
 {
     note_go_on(run, a);
     struct run_actor *actor = &run->actors[a];
-    actor->tp_s += run_seconds(run->engine->now - actor->tp_begun);
+    actor->tp_s += run_seconds(run->engine->now - actor->tp_begun - actor->cp_ticks);
+    actor->cp_s += run_seconds(actor->cp_ticks);
     actor->experts_s += run_seconds(run->engine->now - actor->experts_begun);
     actor->ready = run->engine->now;
     const struct sand_stage_op *op = current_op(run, a);
@@ -447,6 +448,7 @@ static enum sand_rc cp_done(struct step_run *run, uint32_t a)
     const uint32_t pieces = pieces_of(run, what->stage, op);
     const double bytes[2] = {chunk->experts_B[op->backward], chunk->experts_out_B[op->backward]};
     struct run_actor *actor = &run->actors[a];
+    actor->cp_ticks = run->engine->now - actor->cp_begun;
     actor->experts_begun = run->engine->now;
     actor->pending =
         (bytes[0] > 0 ? what->n_experts[0] : 0) + (bytes[1] > 0 ? what->n_experts[1] : 0);
@@ -468,6 +470,7 @@ static enum sand_rc tp_done(struct step_run *run, uint32_t a)
     const struct sand_stage_op *op = current_op(run, a);
     const struct step_chunk *chunk = chunk_of(run, what->stage, op->chunk);
     const uint32_t pieces = pieces_of(run, what->stage, op);
+    run->actors[a].cp_begun = run->engine->now;
     if (what->n_cp == 0 || chunk->cp_B[op->backward] <= 0)
         return cp_done(run, a);
     run->actors[a].pending = what->n_cp;
@@ -486,6 +489,7 @@ static enum sand_rc work_done(struct step_run *run, uint32_t a)
     const struct step_chunk *chunk = chunk_of(run, what->stage, op->chunk);
     const uint32_t pieces = pieces_of(run, what->stage, op);
     run->actors[a].tp_begun = run->actors[a].experts_begun = run->engine->now;
+    run->actors[a].cp_ticks = 0;
     if (op->weights)
         return piece_done(run, a);
     if (what->tp_flow == SAND_NONE || chunk->tp_B[op->backward] <= 0)

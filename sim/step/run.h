@@ -28,8 +28,9 @@ struct run_actor {
     uint32_t pending;   // flows of its context- or expert-parallel traffic under way
     uint32_t owed;      // reduction that sets out once the next weights are on their way; SAND_NONE
     int64_t ready;      // since when it stands still
-    int64_t tp_begun, experts_begun, end;
-    double compute_s, recompute_s, tp_s, experts_s, pp_s, dp_s, bubble_s;
+    int64_t tp_begun, cp_begun, experts_begun, end;
+    int64_t cp_ticks; // of the piece under way
+    double compute_s, recompute_s, tp_s, cp_s, experts_s, pp_s, dp_s, bubble_s;
 };
 
 // The collectives of a step, in two parts each: one that runs beside compute, and the late one that

@@ -18,6 +18,7 @@ static void add_times(const struct step_run *run, uint32_t a, int64_t end,
     sum->recompute_s += n * actor->recompute_s;
     sum->optimizer_s += n * what->slowness * run->problem->stages[what->stage].optimizer_s;
     sum->exposed_tp_s += n * actor->tp_s;
+    sum->exposed_cp_s += n * actor->cp_s;
     sum->exposed_ep_s += n * actor->experts_s;
     sum->exposed_pp_s += n * actor->pp_s;
     sum->exposed_dp_s += n * actor->dp_s;
@@ -54,6 +55,7 @@ static void fill_solution(struct step_run *run, struct sand_step_solution *solut
     solution->recompute_s /= members;
     solution->optimizer_s /= members;
     solution->exposed_tp_s /= members;
+    solution->exposed_cp_s /= members;
     solution->exposed_ep_s /= members;
     solution->exposed_pp_s /= members;
     solution->exposed_dp_s /= members;

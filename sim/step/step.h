@@ -41,7 +41,7 @@ enum { SAND_STEP_ACTIVITY_WORDS = 1024 };
 // words a set; only sets that no other contains). n_sets = 0: too many to keep.
 struct sand_step_solution {
     double step_s, compute_s, recompute_s, optimizer_s, overhead_s;
-    double exposed_tp_s, exposed_pp_s, exposed_dp_s, bubble_s, exposed_ep_s;
+    double exposed_tp_s, exposed_cp_s, exposed_pp_s, exposed_dp_s, bubble_s, exposed_ep_s;
     uint32_t critical_stage;
     uint32_t n_sets, words;
     uint32_t reserved;

@@ -145,7 +145,7 @@ def formats(report, scratch):
     for name, value in folded.items():
         if isinstance(value, float) and value:
             report.check(abs(full[name] / value - 1) < 1e-9, f"{name}: {value} folded, {full[name]}")
-    parts = ("compute_s", "exposed_tp_s", "exposed_pp_s", "exposed_dp_s", "bubble_s",
+    parts = ("compute_s", "exposed_tp_s", "exposed_cp_s", "exposed_pp_s", "exposed_dp_s", "bubble_s",
              "data_stall_s")
     total = sum(folded[part] for part in parts)
     report.check(abs(total / folded["step_s"] - 1) < 1e-9, f"parts {total}, {folded['step_s']}")

@@ -44,7 +44,7 @@ def formats():
             check(same, f"{name}: JSON has {value}, CSV {line[name]}")
         check(one["tp"] * one["cp"] * one["pp"] * one["dp"] == 16, f"GPUs of {one}")
         parts = sum(one[f"{part}_s"] for part in
-                    ("compute", "exposed_tp", "exposed_pp", "exposed_dp", "bubble"))
+                    ("compute", "exposed_tp", "exposed_cp", "exposed_pp", "exposed_dp", "bubble"))
         check(abs(parts - one["step_s"]) < 1e-6 * one["step_s"], f"parts of {one}")
         check(one["memory_B"] <= 80e9, f"memory of {one}")
         check(abs(one["closed_form_s"] / one["step_s"] - 1) < 0.1, f"closed form of {one}")

@@ -92,8 +92,8 @@ Test(overview, the_step_is_weighted_by_the_steps_executed)
     near(split->step_s, (700 * 30.0 + 300 * 40.0 + 1000 * 30.0) / 2000, "step");
     near(split->exposed_dp_s, (700 * 1.0 + 300 * 11.0 + 1000 * 1.0) / 2000, "data parallel");
     near(split->compute_s, 24, "compute");
-    near(split->compute_s + split->exposed_tp_s + split->exposed_pp_s + split->exposed_dp_s +
-             split->bubble_s + split->data_stall_s,
+    near(split->compute_s + split->exposed_tp_s + split->exposed_cp_s + split->exposed_pp_s +
+             split->exposed_dp_s + split->bubble_s + split->data_stall_s,
          split->step_s, "the parts sum to the step");
     near(split->memory_B, 60e9, "memory");
 }

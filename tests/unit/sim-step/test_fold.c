@@ -30,6 +30,7 @@ static struct sand_step_profile compare(void)
     close_to(folded.compute_s, full.compute_s, "compute_s");
     close_to(folded.optimizer_s, full.optimizer_s, "optimizer_s");
     close_to(folded.exposed_tp_s, full.exposed_tp_s, "exposed_tp_s");
+    close_to(folded.exposed_cp_s, full.exposed_cp_s, "exposed_cp_s");
     close_to(folded.exposed_pp_s, full.exposed_pp_s, "exposed_pp_s");
     close_to(folded.exposed_dp_s, full.exposed_dp_s, "exposed_dp_s");
     close_to(folded.exposed_ep_s, full.exposed_ep_s, "exposed_ep_s");
@@ -190,7 +191,8 @@ ParameterizedTest(const struct step_case *what, fold, equals_full, .timeout = 12
 {
     fixture_init(&f, what);
     const struct sand_step_profile p = compare();
-    const double sum = p.compute_s + p.exposed_tp_s + p.exposed_pp_s + p.exposed_dp_s + p.bubble_s;
+    const double sum = p.compute_s + p.exposed_tp_s + p.exposed_cp_s + p.exposed_pp_s +
+                       p.exposed_dp_s + p.bubble_s;
     cr_assert_float_eq(sum, p.step_s, 1e-9, "the parts sum to %.12g, the step takes %.12g", sum,
                        p.step_s);
     fixture_free(&f);

@@ -133,8 +133,9 @@ Test(step, context_parallel_ring_time)
     const struct sand_step_profile p = fixture_solve(&f.question);
     const double kv_B = 2.0 * 2 * (4096 / 8) * 16 * 128;
     const double expected_s = 2 * 2 * 3 * 7 * 0.4 * kv_B / (f.scaleup.rate_Bps * f.scaleup.usable);
-    cr_assert_float_eq(p.exposed_tp_s, expected_s, 1e-8, "ring %.12f, expected %.12f",
-                       p.exposed_tp_s, expected_s);
+    cr_assert_float_eq(p.exposed_cp_s, expected_s, 1e-8, "ring %.12f, expected %.12f",
+                       p.exposed_cp_s, expected_s);
+    cr_assert_eq(p.exposed_tp_s, 0);
     fixture_free(&f);
 }
 
