@@ -3,6 +3,7 @@
 #include "overview.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "units.h"
@@ -21,17 +22,136 @@ size_t sand_run_index(const struct sand_rowset *rows, uint32_t replication)
     return n;
 }
 
-static enum sand_rc load(struct sand_results *results, struct sand_rowset *rows,
-                         struct sand_diag *diag)
+// ---- loading ------------------------------------------------------------------------------------
+
+// What is counted of every job on the way, and which are kept.
+struct passage {
+    struct sand_rowset *rows;
+    struct sand_overview *overview;
+    uint32_t *profiled; // numbers of jobs that have a step profile, ascending
+    size_t n_profiled;
+    int some;
+    uint32_t first_replication; // of the rows so far
+};
+
+static int compare_numbers(const void *a, const void *b)
+{
+    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+static int is_profiled(const struct passage *passage, uint32_t job)
+{
+    return bsearch(&job, passage->profiled, passage->n_profiled, sizeof job, compare_numbers) !=
+           NULL;
+}
+
+static void count_state(struct sand_job_states *states, const char *state)
+{
+    if (strcmp(state, "finished") == 0)
+        states->finished++;
+    else if (strcmp(state, "ended failed") == 0)
+        states->ended_failed++;
+    else if (strcmp(state, "ended cancelled") == 0)
+        states->ended_cancelled++;
+    else if (strcmp(state, "ended killed") == 0)
+        states->ended_killed++;
+    else if (strcmp(state, "running at the end") == 0 || strcmp(state, "running") == 0)
+        states->running++;
+    else if (strcmp(state, "unfinished") == 0)
+        states->unfinished++;
+    else if (strcmp(state, "waiting") == 0)
+        states->waiting++;
+    else if (strcmp(state, "failed") == 0)
+        states->failed++;
+    else
+        states->other++;
+}
+
+// Jobs and GPUs asked for are those of the first run: all runs have the same jobs.
+static void count_job(struct passage *passage, const struct sand_jobs_row *job)
+{
+    struct sand_overview *const overview = passage->overview;
+    const size_t run = sand_run_index(passage->rows, job->replication);
+    if (!passage->some)
+        passage->first_replication = job->replication;
+    passage->some = 1;
+    count_state(&overview->states, job->state.text);
+    if (job->replication == passage->first_replication) {
+        overview->n_jobs++;
+        overview->gpus_asked += job->gpus;
+    }
+    if (run == passage->rows->n_replications)
+        return;
+    struct sand_run_window *const window = &passage->rows->windows[run];
+    if (job->submit_ns < window->first_ns)
+        window->first_ns = job->submit_ns;
+    if (job->end_ns > window->last_ns)
+        window->last_ns = job->end_ns;
+}
+
+static int keep_job(void *self, const void *row)
+{
+    struct passage *const passage = self;
+    const struct sand_jobs_row *const job = row;
+    count_job(passage, job);
+    return isfinite(job->mfu) || isfinite(job->hfu) || job->checkpoints > 0 ||
+           isfinite(job->checkpoint_interval_s) || is_profiled(passage, job->job);
+}
+
+static int keep_attempt(void *self, const void *row)
+{
+    return is_profiled(self, ((const struct sand_attempts_row *)row)->job);
+}
+
+static enum sand_rc load_small(struct sand_results *results, struct sand_rowset *rows,
+                               struct sand_diag *diag)
 {
     const void *data;
-#define TABLE(name, doc)                                                                           \
-    SAND_TRY(sand_results_table(results, SAND_TABLE_##name, &data, &rows->n_##name, diag));        \
-    rows->name = data;
-#define COL(table, type, name, unit, doc)
-#include "results.def"
-#undef TABLE
-#undef COL
+#define LOAD(table)                                                                                \
+    SAND_TRY(sand_results_table(results, SAND_TABLE_##table, &data, &rows->n_##table, diag));      \
+    rows->table = data
+    LOAD(replications);
+    LOAD(incidents);
+    LOAD(checkpoints);
+    LOAD(steps);
+    LOAD(cluster);
+    LOAD(groups);
+#undef LOAD
+    return SAND_OK;
+}
+
+static enum sand_rc open_passage(struct sand_rowset *rows, struct sand_arena *arena,
+                                 struct passage *passage)
+{
+    const size_t n = rows->n_replications;
+    rows->windows = sand_arena_alloc(arena, n + 1, sizeof *rows->windows);
+    passage->profiled = sand_arena_alloc(arena, rows->n_steps + 1, sizeof *passage->profiled);
+    if (rows->windows == NULL || passage->profiled == NULL)
+        return SAND_ERR_NOMEM;
+    for (size_t i = 0; i < n; i++)
+        rows->windows[i] = (struct sand_run_window){INT64_MAX, -1};
+    for (size_t i = 0; i < rows->n_steps; i++)
+        passage->profiled[passage->n_profiled++] = rows->steps[i].job;
+    qsort(passage->profiled, passage->n_profiled, sizeof *passage->profiled, compare_numbers);
+    return SAND_OK;
+}
+
+static enum sand_rc load(struct sand_results *results, struct sand_arena *arena,
+                         struct sand_rowset *rows, struct sand_overview *overview,
+                         struct sand_diag *diag)
+{
+    struct passage passage = {.rows = rows, .overview = overview};
+    const void *data;
+    SAND_TRY(load_small(results, rows, diag));
+    if (open_passage(rows, arena, &passage) != SAND_OK)
+        return sand_fail(diag, SAND_ERR_NOMEM, "out of memory for a summary");
+    SAND_TRY(sand_results_pick(results, SAND_TABLE_jobs, keep_job, &passage, &data, &rows->n_jobs,
+                               diag));
+    rows->jobs = data;
+    SAND_TRY(sand_results_pick(results, SAND_TABLE_attempts, keep_attempt, &passage, &data,
+                               &rows->n_attempts, diag));
+    rows->attempts = data;
     return SAND_OK;
 }
 
@@ -131,44 +251,9 @@ static enum sand_rc summarise_hfu(const struct sand_rowset *rows, struct sand_ar
     return SAND_OK;
 }
 
-static void count_state(struct sand_job_states *states, const char *state)
-{
-    if (strcmp(state, "finished") == 0)
-        states->finished++;
-    else if (strcmp(state, "ended failed") == 0)
-        states->ended_failed++;
-    else if (strcmp(state, "ended cancelled") == 0)
-        states->ended_cancelled++;
-    else if (strcmp(state, "ended killed") == 0)
-        states->ended_killed++;
-    else if (strcmp(state, "running at the end") == 0 || strcmp(state, "running") == 0)
-        states->running++;
-    else if (strcmp(state, "unfinished") == 0)
-        states->unfinished++;
-    else if (strcmp(state, "waiting") == 0)
-        states->waiting++;
-    else if (strcmp(state, "failed") == 0)
-        states->failed++;
-    else
-        states->other++;
-}
-
-// Jobs and GPUs asked for are those of the first run: all runs have the same jobs.
-static void count_jobs(const struct sand_rowset *rows, struct sand_overview *overview)
-{
-    for (size_t i = 0; i < rows->n_jobs; i++) {
-        count_state(&overview->states, rows->jobs[i].state.text);
-        if (rows->jobs[i].replication != rows->jobs[0].replication)
-            continue;
-        overview->n_jobs++;
-        overview->gpus_asked += rows->jobs[i].gpus;
-    }
-}
-
 static enum sand_rc make(const struct sand_rowset *rows, struct sand_arena *arena,
                          struct sand_overview *overview)
 {
-    count_jobs(rows, overview);
     SAND_TRY(summarise_runs(rows, arena, overview));
     SAND_TRY(summarise_hfu(rows, arena, overview));
     SAND_TRY(sand_overview_time(rows, arena, overview));
@@ -181,9 +266,9 @@ static enum sand_rc make(const struct sand_rowset *rows, struct sand_arena *aren
 enum sand_rc sand_overview_make(struct sand_results *results, struct sand_arena *arena,
                                 struct sand_overview *overview, struct sand_diag *diag)
 {
-    struct sand_rowset rows;
-    SAND_TRY(load(results, &rows, diag));
+    struct sand_rowset rows = {0};
     *overview = (struct sand_overview){.meta = sand_results_meta(results)};
+    SAND_TRY(load(results, arena, &rows, overview, diag));
     overview->duration_s = sand_s_from_ns(overview->meta->duration_ns);
     overview->n_runs = rows.n_replications;
     const enum sand_rc rc = make(&rows, arena, overview);

@@ -8,8 +8,15 @@
 #include "stats.h"
 #include "store.h"
 
-// The tables of a results file, as arrays.
+// First submit and last end of a run's jobs.
+struct sand_run_window {
+    int64_t first_ns, last_ns;
+};
+
+// The tables of a results file, as arrays. Of jobs and attempts only those of training: a trace may
+// have millions of others, which are counted as they pass by. decisions, mfu and links stay empty.
 struct sand_rowset {
+    struct sand_run_window *windows; // by run
 #define TABLE(name, doc)                                                                           \
     const struct sand_##name##_row *name;                                                          \
     size_t n_##name;

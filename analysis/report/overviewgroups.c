@@ -56,15 +56,9 @@ static struct sand_job_group mean_of(const struct sand_groups_row *const *rows, 
 static double use_of(const struct sand_rowset *rows, const struct sand_overview *overview,
                      uint32_t replication, double *window_s)
 {
-    int64_t first = INT64_MAX, last = -1;
+    const struct sand_run_window *window = &rows->windows[sand_run_index(rows, replication)];
+    const int64_t first = window->first_ns, last = window->last_ns;
     double gpu_s = 0;
-    for (size_t i = 0; i < rows->n_jobs; i++) {
-        const struct sand_jobs_row *job = &rows->jobs[i];
-        if (job->replication != replication)
-            continue;
-        first = job->submit_ns < first ? job->submit_ns : first;
-        last = job->end_ns > last ? job->end_ns : last;
-    }
     for (size_t i = 0; i < rows->n_groups; i++)
         if (rows->groups[i].replication == replication &&
             strcmp(rows->groups[i].by.text, "all") == 0)

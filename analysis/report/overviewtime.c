@@ -150,8 +150,44 @@ static struct sand_step_split mean_split(const struct split_sum *sum, double run
     return split;
 }
 
+// The jobs with a profile, each once however many runs there are, by number.
+struct split_jobs {
+    uint32_t *numbers;
+    size_t n;
+};
+
+static int by_number(const void *a, const void *b)
+{
+    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+static enum sand_rc list_jobs(const struct sand_rowset *rows, struct sand_arena *arena,
+                              struct split_jobs *jobs)
+{
+    jobs->n = 0;
+    jobs->numbers = sand_arena_alloc(arena, rows->n_jobs + 1, sizeof *jobs->numbers);
+    if (jobs->numbers == NULL)
+        return SAND_ERR_NOMEM;
+    for (size_t i = 0; i < rows->n_jobs; i++)
+        jobs->numbers[i] = rows->jobs[i].job;
+    qsort(jobs->numbers, rows->n_jobs, sizeof *jobs->numbers, by_number);
+    for (size_t i = 0; i < rows->n_jobs; i++)
+        if (jobs->n == 0 || jobs->numbers[jobs->n - 1] != jobs->numbers[i])
+            jobs->numbers[jobs->n++] = jobs->numbers[i];
+    return SAND_OK;
+}
+
+// The place of a job among the sums; NULL for one that a damaged file does not list.
+static struct split_sum *sum_of(const struct split_jobs *jobs, struct split_sum *sums, uint32_t job)
+{
+    const uint32_t *const found =
+        bsearch(&job, jobs->numbers, jobs->n, sizeof *jobs->numbers, by_number);
+    return found != NULL ? &sums[found - jobs->numbers] : NULL;
+}
+
 // Weighs every profile with the steps that were executed under it.
-static void weigh_attempts(const struct sand_rowset *rows,
+static void weigh_attempts(const struct sand_rowset *rows, const struct split_jobs *jobs,
                            const struct sand_steps_row *const *profiles, struct split_sum *sums)
 {
     for (size_t i = 0; i < rows->n_attempts; i++) {
@@ -161,8 +197,9 @@ static void weigh_attempts(const struct sand_rowset *rows,
         const struct sand_steps_row *const wanted = &key;
         const struct sand_steps_row *const *const found =
             bsearch(&wanted, profiles, rows->n_steps, sizeof *profiles, by_profile);
-        if (found != NULL && attempt->job < rows->n_jobs)
-            add_profile(&sums[attempt->job], *found, (double)attempt->steps);
+        struct split_sum *const sum = sum_of(jobs, sums, attempt->job);
+        if (found != NULL && sum != NULL)
+            add_profile(sum, *found, (double)attempt->steps);
     }
 }
 
@@ -175,14 +212,12 @@ static int by_gpu_time(const void *a, const void *b)
     return strcmp(x->job, y->job);
 }
 
-// Job indices are smaller than the number of rows; others are from a damaged file and left out.
-static void name_splits(const struct sand_rowset *rows, struct split_sum *sums)
+static void name_splits(const struct sand_rowset *rows, const struct split_jobs *jobs,
+                        struct split_sum *sums)
 {
     for (size_t i = 0; i < rows->n_jobs; i++) {
         const struct sand_jobs_row *const job = &rows->jobs[i];
-        if (job->job >= rows->n_jobs)
-            continue;
-        struct sand_step_split *const split = &sums[job->job].split;
+        struct sand_step_split *const split = &sum_of(jobs, sums, job->job)->split;
         const double gpu_s =
             (double)(job->steps_done + job->steps_lost) * job->step_s * (double)job->gpus;
         split->job = job->id.text;
@@ -197,11 +232,13 @@ enum sand_rc sand_overview_steps(const struct sand_rowset *rows, struct sand_are
     const struct sand_steps_row **const profiles = sorted_profiles(rows, arena);
     struct split_sum *const sums = sand_arena_alloc(arena, rows->n_jobs + 1, sizeof *sums);
     overview->splits = sand_arena_alloc(arena, rows->n_jobs + 1, sizeof *overview->splits);
+    struct split_jobs jobs;
     if (profiles == NULL || sums == NULL || overview->splits == NULL)
         return SAND_ERR_NOMEM;
-    weigh_attempts(rows, profiles, sums);
-    name_splits(rows, sums);
-    for (size_t i = 0; i < rows->n_jobs; i++)
+    SAND_TRY(list_jobs(rows, arena, &jobs));
+    weigh_attempts(rows, &jobs, profiles, sums);
+    name_splits(rows, &jobs, sums);
+    for (size_t i = 0; i < jobs.n; i++)
         if (sums[i].steps > 0.0 && sums[i].split.job != NULL)
             overview->splits[overview->n_splits++] = mean_split(&sums[i], (double)overview->n_runs);
     qsort(overview->splits, overview->n_splits, sizeof *overview->splits, by_gpu_time);

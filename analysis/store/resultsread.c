@@ -15,6 +15,7 @@ struct sand_results {
     struct sand_arena arena; // of the meta
     struct sand_meta meta;
     struct table tables[SAND_TABLES];
+    struct table picked[SAND_TABLES]; // of the last pick
 };
 
 static enum sand_rc read_meta(struct sand_results *results, struct sand_diag *diag)
@@ -49,8 +50,10 @@ void sand_results_close(struct sand_results *results)
 {
     if (results == NULL)
         return;
-    for (size_t i = 0; i < SAND_TABLES; i++)
+    for (size_t i = 0; i < SAND_TABLES; i++) {
         sand_free(results->tables[i].rows);
+        sand_free(results->picked[i].rows);
+    }
     sand_h5_close(results->file);
     sand_arena_clear(&results->arena);
     sand_free(results);
@@ -83,16 +86,6 @@ static hssize_t column_length(hid_t set, const struct sand_column *column)
     return n;
 }
 
-static int read_cells(hid_t set, const struct sand_column *column, void *cells)
-{
-    const hid_t type = sand_h5_cell_memory_type(column->type);
-    if (type < 0)
-        return -1;
-    const herr_t status = H5Dread(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, cells);
-    H5Tclose(type);
-    return status < 0 ? -1 : 0;
-}
-
 static enum sand_rc wrong_column(const struct sand_results *results,
                                  const struct sand_table_info *info,
                                  const struct sand_column *column, struct sand_diag *diag)
@@ -103,71 +96,160 @@ static enum sand_rc wrong_column(const struct sand_results *results,
                      results->file->path, info->name, column->name);
 }
 
+// The columns of one table, open, and a block of its rows.
+struct reader {
+    const struct sand_results *results;
+    const struct sand_table_info *info;
+    hid_t *sets; // one per column
+    size_t n;    // rows of the table
+    char *cells; // one column of a block
+};
+
+// Blocks are whole chunks, so a cache of chunks would hold what nobody asks for again.
+static hid_t open_set(hid_t group, const char *name)
+{
+    const hid_t access = H5Pcreate(H5P_DATASET_ACCESS);
+    hid_t set = H5I_INVALID_HID;
+    if (access >= 0 && H5Pset_chunk_cache(access, 1, 0, 1.0) >= 0 &&
+        H5Lexists(group, name, H5P_DEFAULT) > 0)
+        set = H5Dopen2(group, name, access);
+    if (access >= 0)
+        H5Pclose(access);
+    return set;
+}
+
 // Takes the table's length from its first column, then demands it of the others.
-static enum sand_rc fit_table(struct sand_results *results, const struct sand_table_info *info,
-                              struct table *table, size_t n, char **cells, struct sand_diag *diag)
+static enum sand_rc open_columns(struct reader *reader, hid_t group, struct sand_diag *diag)
 {
-    if (table->rows == NULL) {
-        table->rows = sand_calloc(n, info->row_size);
-        *cells = sand_calloc(n, SAND_STR_SIZE);
-        table->n = n;
+    for (size_t i = 0; i < reader->info->n_columns; i++) {
+        const struct sand_column *const column = &reader->info->columns[i];
+        reader->sets[i] = open_set(group, column->name);
+        const hssize_t n = reader->sets[i] < 0 ? -1 : column_length(reader->sets[i], column);
+        if (n < 0 || (i > 0 && (size_t)n != reader->n))
+            return wrong_column(reader->results, reader->info, column, diag);
+        reader->n = (size_t)n;
     }
-    if (table->rows == NULL || *cells == NULL)
-        return sand_fail(diag, SAND_ERR_NOMEM, "%s: out of memory for table \"%s\" of %zu rows",
-                         results->file->path, info->name, n);
     return SAND_OK;
 }
 
-static enum sand_rc read_column(struct sand_results *results, const struct sand_table_info *info,
-                                const struct sand_column *column, hid_t set, struct table *table,
-                                char **cells, struct sand_diag *diag)
+static enum sand_rc open_reader(struct reader *reader, struct sand_diag *diag)
 {
-    const hssize_t n = column_length(set, column);
-    if (n < 0 || (table->rows != NULL && (size_t)n != table->n))
-        return wrong_column(results, info, column, diag);
-    SAND_TRY(fit_table(results, info, table, (size_t)n, cells, diag));
-    if (n > 0 && read_cells(set, column, *cells) < 0)
-        return sand_h5_fail(results->file, "read", diag);
-    for (size_t i = 0; i < table->n; i++)
-        memcpy(table->rows + i * info->row_size + column->offset, *cells + i * column->size,
-               column->size);
-    return SAND_OK;
-}
-
-static enum sand_rc read_columns(struct sand_results *results, const struct sand_table_info *info,
-                                 hid_t group, struct table *table, struct sand_diag *diag)
-{
-    char *cells = NULL;
-    enum sand_rc rc = SAND_OK;
-    for (size_t i = 0; rc == SAND_OK && i < info->n_columns; i++) {
-        const struct sand_column *const column = &info->columns[i];
-        hid_t set = H5I_INVALID_HID;
-        if (H5Lexists(group, column->name, H5P_DEFAULT) > 0)
-            set = H5Dopen2(group, column->name, H5P_DEFAULT);
-        if (set < 0) {
-            rc = wrong_column(results, info, column, diag);
-        } else {
-            rc = read_column(results, info, column, set, table, &cells, diag);
-            H5Dclose(set);
-        }
-    }
-    sand_free(cells);
-    return rc;
-}
-
-static enum sand_rc read_table(struct sand_results *results, const struct sand_table_info *info,
-                               struct table *table, struct sand_diag *diag)
-{
+    struct sand_h5 *const file = reader->results->file;
     hid_t group = H5I_INVALID_HID;
-    sand_h5_listen(results->file);
-    if (H5Lexists(results->file->id, info->name, H5P_DEFAULT) > 0)
-        group = H5Gopen2(results->file->id, info->name, H5P_DEFAULT);
+    sand_h5_listen(file);
+    if (H5Lexists(file->id, reader->info->name, H5P_DEFAULT) > 0)
+        group = H5Gopen2(file->id, reader->info->name, H5P_DEFAULT);
     if (group < 0)
         return sand_fail(diag, SAND_ERR_INPUT,
                          "%s: table \"%s\" is missing; the file is damaged or was edited",
-                         results->file->path, info->name);
-    const enum sand_rc rc = read_columns(results, info, group, table, diag);
+                         file->path, reader->info->name);
+    const enum sand_rc rc = open_columns(reader, group, diag);
     H5Gclose(group);
+    return rc;
+}
+
+static void close_reader(struct reader *reader)
+{
+    for (size_t i = 0; reader->sets != NULL && i < reader->info->n_columns; i++)
+        if (reader->sets[i] > 0)
+            H5Dclose(reader->sets[i]);
+    sand_free(reader->sets);
+    sand_free(reader->cells);
+}
+
+static int read_cells(hid_t set, const struct sand_column *column, hsize_t first, hsize_t n,
+                      void *cells)
+{
+    const hid_t type = sand_h5_cell_memory_type(column->type);
+    const hid_t from = H5Dget_space(set);
+    const hid_t to = H5Screate_simple(1, &n, NULL);
+    int status = -1;
+    if (type >= 0 && from >= 0 && to >= 0 &&
+        H5Sselect_hyperslab(from, H5S_SELECT_SET, &first, NULL, &n, NULL) >= 0 &&
+        H5Dread(set, type, to, from, H5P_DEFAULT, cells) >= 0)
+        status = 0;
+    if (to >= 0)
+        H5Sclose(to);
+    if (from >= 0)
+        H5Sclose(from);
+    if (type >= 0)
+        H5Tclose(type);
+    return status;
+}
+
+static enum sand_rc read_block(struct reader *reader, size_t first, size_t n, char *rows,
+                               struct sand_diag *diag)
+{
+    for (size_t i = 0; i < reader->info->n_columns; i++) {
+        const struct sand_column *const column = &reader->info->columns[i];
+        if (read_cells(reader->sets[i], column, first, n, reader->cells) < 0)
+            return sand_h5_fail(reader->results->file, "read", diag);
+        for (size_t k = 0; k < n; k++)
+            memcpy(rows + k * reader->info->row_size + column->offset,
+                   reader->cells + k * column->size, column->size);
+    }
+    return SAND_OK;
+}
+
+static enum sand_rc no_memory(const struct reader *reader, struct sand_diag *diag)
+{
+    return sand_fail(diag, SAND_ERR_NOMEM, "%s: out of memory for table \"%s\" of %zu rows",
+                     reader->results->file->path, reader->info->name, reader->n);
+}
+
+// Which rows are kept; a NULL function keeps all.
+struct picker {
+    int (*keep)(void *self, const void *row);
+    void *self;
+};
+
+// Moves the kept ones of n rows at the table's end up against the others.
+static void pick(struct table *table, const struct sand_table_info *info, size_t n,
+                 const struct picker *picker)
+{
+    const char *row = table->rows + table->n * info->row_size;
+    for (size_t i = 0; i < n; i++, row += info->row_size) {
+        if (picker->keep != NULL && !picker->keep(picker->self, row))
+            continue;
+        char *const to = table->rows + table->n++ * info->row_size;
+        if (to != row)
+            memcpy(to, row, info->row_size);
+    }
+}
+
+static enum sand_rc read_rows(struct reader *reader, const struct picker *picker,
+                              struct table *table, struct sand_diag *diag)
+{
+    size_t capacity = 0;
+    for (size_t first = 0; first < reader->n || table->rows == NULL;) {
+        const size_t left = reader->n - first;
+        const size_t n = left < SAND_H5_CHUNK_ROWS ? left : SAND_H5_CHUNK_ROWS;
+        void *rows = table->rows;
+        if (sand_grow(&rows, &capacity, table->n + n + 1, reader->info->row_size) != SAND_OK)
+            return no_memory(reader, diag);
+        table->rows = rows;
+        memset(table->rows + table->n * reader->info->row_size, 0, n * reader->info->row_size);
+        SAND_TRY(
+            read_block(reader, first, n, table->rows + table->n * reader->info->row_size, diag));
+        pick(table, reader->info, n, picker);
+        first += n;
+    }
+    return SAND_OK;
+}
+
+static enum sand_rc read_table(struct sand_results *results, const struct sand_table_info *info,
+                               const struct picker *picker, struct table *table,
+                               struct sand_diag *diag)
+{
+    struct reader reader = {.results = results, .info = info};
+    reader.sets = sand_calloc(info->n_columns, sizeof *reader.sets);
+    reader.cells = sand_calloc(SAND_H5_CHUNK_ROWS, SAND_STR_SIZE);
+    enum sand_rc rc = reader.sets && reader.cells ? SAND_OK : no_memory(&reader, diag);
+    if (rc == SAND_OK)
+        rc = open_reader(&reader, diag);
+    if (rc == SAND_OK)
+        rc = read_rows(&reader, picker, table, diag);
+    close_reader(&reader);
     if (rc != SAND_OK) {
         sand_free(table->rows);
         *table = (struct table){0};
@@ -175,17 +257,38 @@ static enum sand_rc read_table(struct sand_results *results, const struct sand_t
     return rc;
 }
 
-enum sand_rc sand_results_table(struct sand_results *results, enum sand_table table,
-                                const void **rows, size_t *n_rows, struct sand_diag *diag)
+static enum sand_rc take_table(struct sand_results *results, enum sand_table table,
+                               const struct picker *picker, struct table *taken, const void **rows,
+                               size_t *n_rows, struct sand_diag *diag)
 {
     if ((unsigned)table >= SAND_TABLES)
         return sand_fail(diag, SAND_ERR_INTERNAL, "there is no table number %u", (unsigned)table);
-    struct table *const cached = &results->tables[table];
-    if (cached->rows == NULL)
-        SAND_TRY(read_table(results, sand_table_info(table), cached, diag));
-    *rows = cached->rows;
-    *n_rows = cached->n;
+    if (taken->rows == NULL)
+        SAND_TRY(read_table(results, sand_table_info(table), picker, taken, diag));
+    *rows = taken->rows;
+    *n_rows = taken->n;
     return SAND_OK;
+}
+
+enum sand_rc sand_results_table(struct sand_results *results, enum sand_table table,
+                                const void **rows, size_t *n_rows, struct sand_diag *diag)
+{
+    static const struct picker all = {0};
+    struct table *const cached = (unsigned)table < SAND_TABLES ? &results->tables[table] : NULL;
+    return take_table(results, table, &all, cached, rows, n_rows, diag);
+}
+
+enum sand_rc sand_results_pick(struct sand_results *results, enum sand_table table,
+                               int (*keep)(void *self, const void *row), void *self,
+                               const void **rows, size_t *n_rows, struct sand_diag *diag)
+{
+    const struct picker picker = {keep, self};
+    struct table *const picked = (unsigned)table < SAND_TABLES ? &results->picked[table] : NULL;
+    if (picked != NULL) {
+        sand_free(picked->rows);
+        *picked = (struct table){0};
+    }
+    return take_table(results, table, &picker, picked, rows, n_rows, diag);
 }
 
 #define TEXT_OF(x) #x

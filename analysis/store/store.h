@@ -77,6 +77,12 @@ const struct sand_meta *sand_results_meta(const struct sand_results *results);
 enum sand_rc sand_results_table(struct sand_results *results, enum sand_table table,
                                 const void **rows, size_t *n_rows, struct sand_diag *diag);
 
+// The rows for which `keep` gives 1, which is asked for every row in their order. Memory: those
+// kept and a block. Owned by results, until the next pick of the table; *rows as above.
+enum sand_rc sand_results_pick(struct sand_results *results, enum sand_table table,
+                               int (*keep)(void *self, const void *row), void *self,
+                               const void **rows, size_t *n_rows, struct sand_diag *diag);
+
 // Versions, for --version and the run record.
 const char *sand_store_hdf5_version(void);
 

@@ -13,35 +13,39 @@ static int is_undone(const struct sand_jobs_row *job)
            strcmp(job->state.text, "failed") == 0;
 }
 
-static enum sand_rc report_undone(const struct sand_jobs_row *jobs, size_t n,
-                                  struct sand_diag *diag)
+// Counts the jobs that pass by and names the first few that are not done; keeps none.
+struct outcome {
+    size_t n, undone;
+    struct sand_diag *diag;
+};
+
+static int pass(void *self, const void *row)
 {
-    size_t undone = 0;
-    for (size_t i = 0; i < n; i++) {
-        if (is_undone(&jobs[i]) && ++undone <= MAX_NAMED)
-            sand_diag_add(diag, SAND_WARNING, NULL, 0,
-                          "job \"%s\" of replication %u is %s at the end of the experiment",
-                          jobs[i].id.text, jobs[i].replication,
-                          strcmp(jobs[i].state.text, "waiting") == 0 ? "still waiting to start"
-                                                                     : jobs[i].state.text);
-    }
-    if (undone == 0)
-        return SAND_OK;
-    return sand_fail(diag, SAND_ERR_UNIT,
-                     "%zu of %zu jobs did not finish; lengthen the experiment's duration, or give "
-                     "them less to do",
-                     undone, n);
+    struct outcome *outcome = self;
+    const struct sand_jobs_row *job = row;
+    outcome->n++;
+    if (is_undone(job) && ++outcome->undone <= MAX_NAMED)
+        sand_diag_add(outcome->diag, SAND_WARNING, NULL, 0,
+                      "job \"%s\" of replication %u is %s at the end of the experiment",
+                      job->id.text, job->replication,
+                      strcmp(job->state.text, "waiting") == 0 ? "still waiting to start"
+                                                              : job->state.text);
+    return 0;
 }
 
 enum sand_rc sand_cli_check_finished(const char *path, struct sand_diag *diag)
 {
     struct sand_results *results = NULL;
-    const void *jobs = NULL;
-    size_t n = 0;
+    struct outcome outcome = {.diag = diag};
+    const void *none;
+    size_t n;
     SAND_TRY(sand_results_open(path, &results, diag));
-    enum sand_rc rc = sand_results_table(results, SAND_TABLE_jobs, &jobs, &n, diag);
-    if (rc == SAND_OK)
-        rc = report_undone(jobs, n, diag);
+    enum sand_rc rc = sand_results_pick(results, SAND_TABLE_jobs, pass, &outcome, &none, &n, diag);
+    if (rc == SAND_OK && outcome.undone > 0)
+        rc = sand_fail(diag, SAND_ERR_UNIT,
+                       "%zu of %zu jobs did not finish; lengthen the experiment's duration, or "
+                       "give them less to do",
+                       outcome.undone, outcome.n);
     sand_results_close(results);
     return rc;
 }

@@ -65,6 +65,15 @@ static int call_create(struct sand_glue *glue)
     }
 }
 
+static int watched_create(struct sand_glue *glue)
+{
+    struct sand_policy_watch *watch = &glue->world->watch;
+    const char *outer = sand_policy_watch_begin(watch, glue->policy.type);
+    const int returned = call_create(glue);
+    sand_policy_watch_end(watch, outer);
+    return returned;
+}
+
 static void call_destroy(struct sand_glue *glue)
 {
     switch (glue->policy.family) {
@@ -107,7 +116,7 @@ enum sand_rc sand_glue_open(struct sand_world *w, struct sand_glue *glue,
     glue->world = w;
     glue->entity = entity;
     sand_glue_table(glue);
-    const int returned = call_create(glue);
+    const int returned = watched_create(glue);
     glue->created = returned == 0;
     return sand_glue_verdict(glue, returned, "create");
 }
@@ -144,8 +153,10 @@ enum sand_rc sand_glue_deliver(struct sand_world *w)
     const struct sandtable_schedule *schedule = w->schedule.policy.table.schedule;
     for (size_t i = 0; i < w->n_events; i++) {
         const struct sandtable_event event = w->events[i];
-        SAND_TRY(sand_glue_verdict(&w->schedule, schedule->on_event(w->schedule.self, &event),
-                                   "on_event"));
+        const char *outer = sand_policy_watch_begin(&w->watch, w->schedule.policy.type);
+        const int returned = schedule->on_event(w->schedule.self, &event);
+        sand_policy_watch_end(&w->watch, outer);
+        SAND_TRY(sand_glue_verdict(&w->schedule, returned, "on_event"));
     }
     w->n_events = 0;
     return SAND_OK;
@@ -157,7 +168,9 @@ enum sand_rc sand_glue_decide(struct sand_world *w)
     SAND_TRY(sand_jobs_forget(w)); // the ends have been told
     w->deciding = 1;
     w->started_any = 0;
+    const char *outer = sand_policy_watch_begin(&w->watch, w->schedule.policy.type);
     const int returned = w->schedule.policy.table.schedule->decide(w->schedule.self);
+    sand_policy_watch_end(&w->watch, outer);
     w->deciding = 0;
     SAND_TRY(sand_glue_verdict(&w->schedule, returned, "decide"));
     if (w->idle_wakes > MAX_IDLE_WAKES)
@@ -233,7 +246,9 @@ static enum sand_rc ask_place(struct sand_world *w, const struct sand_world_job 
                                                     .n_all = w->cluster->n_nodes,
                                                     .allowed = allowed,
                                                     .n_allowed = n_allowed};
+    const char *outer = sand_policy_watch_begin(&w->watch, w->place.policy.type);
     const int returned = w->place.policy.table.place->place(w->place.self, &request, nodes, found);
+    sand_policy_watch_end(&w->watch, outer);
     return sand_glue_verdict(&w->place, returned, "place");
 }
 
@@ -307,8 +322,10 @@ enum sand_rc sand_glue_plan(struct sand_world *w, struct sand_world_job *j)
     if (!j->checkpoint)
         return SAND_OK;
     const struct sandtable_checkpoint_context context = checkpoint_context(w, j);
+    const char *outer = sand_policy_watch_begin(&w->watch, j->checkpoint->policy.type);
     const int returned =
         j->checkpoint->policy.table.checkpoint->next(j->checkpoint->self, &context, &j->plan);
+    sand_policy_watch_end(&w->watch, outer);
     SAND_TRY(sand_glue_verdict(j->checkpoint, returned, "next"));
     if (!j->plan.save)
         return SAND_OK;
@@ -374,7 +391,9 @@ enum sand_rc sand_glue_recover(struct sand_world *w, const struct sand_world_job
                                                       .idle = idle,
                                                       .n_idle = n_idle};
     *plan = (struct sandtable_recover_plan){.node = SANDTABLE_NONE};
+    const char *outer = sand_policy_watch_begin(&w->watch, w->recover.policy.type);
     const int returned = w->recover.policy.table.recover->plan(w->recover.self, &request, plan);
+    sand_policy_watch_end(&w->watch, outer);
     SAND_TRY(sand_glue_verdict(&w->recover, returned, "plan"));
     return check_recover(w, j, failed_node, must_replace, plan);
 }

@@ -17,6 +17,7 @@ struct sand_replay_options {
     void (*progress)(void *self, int64_t now_ns, int64_t duration_ns);
     void *progress_self;
     const struct sand_job_source *source; // NULL: the experiment's own jobs are all
+    double policy_limit_s;                // CPU time a policy's call may take; 0: a minute
     const char *scratch;                  // directory for temporary files; NULL: $TMPDIR or /tmp
 };
 

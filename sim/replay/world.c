@@ -5,6 +5,9 @@
 #include "mem.h"
 #include "units.h"
 
+// Most CPU time a call of a policy may take. A decision over a long queue takes milliseconds.
+static const double policy_limit_s = 60;
+
 int64_t sand_world_later(int64_t a, int64_t b)
 {
     int64_t sum;
@@ -121,6 +124,8 @@ enum sand_rc sand_world_open(struct sand_world *w, const struct sand_experiment 
                              .wake_ns = -1};
     SAND_TRY(check_experiment(experiment, diag));
     SAND_TRY(sand_fabric_build(w->cluster, &w->fabric, diag));
+    SAND_TRY(sand_policy_watch_open(
+        &w->watch, options->policy_limit_s > 0 ? options->policy_limit_s : policy_limit_s, diag));
     SAND_TRY(open_ledger(w));
     SAND_TRY(sand_pool_open(w));
     SAND_TRY(open_faults(w));
@@ -150,6 +155,7 @@ static void close_nodes(struct sand_world *w)
 
 void sand_world_close(struct sand_world *w)
 {
+    sand_policy_watch_close(&w->watch);
     sand_glue_close(&w->schedule);
     sand_glue_close(&w->place);
     sand_glue_close(&w->recover);

@@ -25,6 +25,7 @@
 #include "names.h"
 #include "oracle.h"
 #include "policyhost.h"
+#include "policywatch.h"
 #include "progress.h"
 #include "replay.h"
 #include "results.h"
@@ -314,6 +315,7 @@ struct sand_world {
     int64_t wake_ns;     // last date asked for, -1: none
 
     struct sand_glue schedule, place, recover;
+    struct sand_policy_watch watch;
     int deciding;
     enum sand_rc inner_rc; // of work done inside a callback
     int policy_failed;

@@ -3,11 +3,12 @@
 import os
 import pathlib
 import resource
+import shutil
 import signal
 import subprocess
 import time
 
-from cli_runner import Report, Scratch, run, spawn
+from cli_runner import PROGRAM, Report, Scratch, run, spawn
 
 OK, UNIT, USAGE, IO = 0, 1, 2, 4
 
@@ -131,6 +132,21 @@ def killed_child(report, scratch, whole):
     resume(report, scratch, out, whole, "child killed")
 
 
+def crashing_policy(report, scratch):
+    """A plug-in that crashes takes its replication with it, not the program."""
+    plugin = pathlib.Path(PROGRAM).parent / "tests" / "policies" / "plugins" / "crashes.so"
+    if not plugin.exists():
+        print(f"skipped: {plugin} is not built")
+        return
+    shutil.copy(plugin, scratch / "crashes.so")
+    done = run(["run", "small.xml", "-q", "-o", "crash", "--replications", "1", "--set",
+                "policies/schedule/@policy=schedule/crashes", "--set",
+                "policies/schedule/@plugin=crashes.so"], scratch)
+    report.check(done.returncode == UNIT and "was killed by signal 11 (SIGSEGV" in done.stderr,
+                 f"a policy that crashes: exit {done.returncode}: {done.stderr}")
+    no_leftover(report, scratch / "crash", "a policy that crashes")
+
+
 def interrupted(report, scratch, whole):
     for number in (signal.SIGINT, signal.SIGTERM):
         out = f"interrupted-{number}"
@@ -217,6 +233,7 @@ def main():
         whole = (scratch / "whole" / "results.h5").read_bytes()
         killed_parent(report, scratch, whole)
         killed_child(report, scratch, whole)
+        crashing_policy(report, scratch)
         interrupted(report, scratch, whole)
         second_run(report, scratch)
         other_digest(report, scratch, whole)

@@ -29,7 +29,9 @@ static struct sand_groups_row row(uint32_t replication, const char *by, const ch
 static void fill(struct sand_rowset *rows, struct sand_overview *overview, struct sand_arena *arena)
 {
     static struct sand_groups_row groups[7];
-    static struct sand_jobs_row jobs[2];
+    static struct sand_run_window windows[2] = {
+        {0, INT64_C(100) * SAND_NS_PER_S},
+        {INT64_C(50) * SAND_NS_PER_S, INT64_C(250) * SAND_NS_PER_S}};
     static struct sand_replications_row runs[2] = {{.replication = 4}, {.replication = 5}};
     groups[0] = row(5, "all", "all", "finished", 7, 20);
     groups[1] = row(4, "all", "all", "finished", 6, 10);
@@ -38,14 +40,9 @@ static void fill(struct sand_rowset *rows, struct sand_overview *overview, struc
     groups[4] = row(5, "class", "b", "finished", 3, 20);
     groups[5] = row(5, "class", "a", "finished", 4, 20);
     groups[6] = row(5, "size", "16", "finished", 7, 20);
-    jobs[0] = (struct sand_jobs_row){.replication = 4, .end_ns = INT64_C(100) * SAND_NS_PER_S};
-    jobs[1] = (struct sand_jobs_row){.replication = 5,
-                                     .submit_ns = INT64_C(50) * SAND_NS_PER_S,
-                                     .end_ns = INT64_C(250) * SAND_NS_PER_S};
     *rows = (struct sand_rowset){.groups = groups,
                                  .n_groups = 7,
-                                 .jobs = jobs,
-                                 .n_jobs = 2,
+                                 .windows = windows,
                                  .replications = runs,
                                  .n_replications = 2};
     *overview = (struct sand_overview){.n_runs = 2, .n_jobs = 9, .capacity_gpus = 10};

@@ -1,8 +1,11 @@
 // Policies that misbehave fail the run unit in their own name; what can never come is a deadlock.
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "replay.h"
 #include "replay_fixture.h"
 
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <criterion/criterion.h>
 #include <criterion/parameterized.h>
@@ -37,6 +40,8 @@ ParameterizedTestParameters(replay_policies, misbehaves)
         {"schedule", "schedule/wakes-in-the-past", "wakes_in_the_past", "not after now",
          SAND_ERR_PLUGIN},
         {"schedule", "schedule/wakes-now", "wakes_now", "not after now", SAND_ERR_PLUGIN},
+        {"schedule", "schedule/wakes-forever", "wakes_forever", "and started nothing",
+         SAND_ERR_PLUGIN},
         {"schedule", "schedule/decide-fails", "decide_fails", "policy \"schedule/decide-fails\"",
          SAND_ERR_PLUGIN},
         {"schedule", "schedule/decide-fails-silently", "decide_fails_silently", "no reason",
@@ -166,4 +171,31 @@ Test(replay_policies, refuses_bad_experiments)
     cr_assert_eq(case_run(&c, 0, &kept, &diag), SAND_ERR_INPUT);
     cr_assert_not_null(strstr(diag.messages[3].text, "schedule/fifo"));
     sand_diag_clear(&diag);
+}
+
+// A call that never returns ends the process, which says whose it was.
+Test(replay_policies, a_loop_is_cut_off, .timeout = 60)
+{
+    char path[512], said[512] = "";
+    int fds[2], status = 0;
+    snprintf(path, sizeof path, "%s/loops.so", SAND_TEST_PLUGINS);
+    case_set(&c, 4, 1000);
+    case_recorded(&c, "a", 2, 0, 10);
+    c.experiment.schedule = plugin_choice("schedule/loops", path);
+    cr_assert_eq(pipe(fds), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+        const struct sand_sink sink = keep_rows(&kept);
+        const struct sand_replay_options options = {.policy_limit_s = 0.1};
+        dup2(fds[1], STDERR_FILENO);
+        sand_replay_run(&c.experiment, NULL, &options, &sink, NULL);
+        _exit(0);
+    }
+    close(fds[1]);
+    waitpid(child, &status, 0);
+    cr_assert_gt(read(fds[0], said, sizeof said - 1), 0);
+    close(fds[0]);
+    cr_assert(WIFEXITED(status) && WEXITSTATUS(status) == sand_rc_exit_status(SAND_ERR_PLUGIN));
+    cr_assert(strstr(said, "policy \"schedule/loops\": a call has not returned after 0.1 s"), "%s",
+              said);
 }
