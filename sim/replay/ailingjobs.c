@@ -88,20 +88,36 @@ static enum sand_rc touch(struct sand_degradation *d, const struct sand_world_jo
     return SAND_OK;
 }
 
-enum sand_rc sand_ailing_hold(struct sand_world *w, struct sand_degradation *d)
+// The job stands still if its way crosses the part.
+static enum sand_rc hold(struct sand_world *w, struct sand_degradation *d, struct sand_world_job *j,
+                         const struct sand_ailing_answer *way)
 {
     const uint32_t *part;
+    struct sand_touch *held;
     size_t n;
     SAND_TRY(sand_fabric_health_links(w->ailing->health, &d->part, &part, &n));
-    for (struct sand_world_job *j = w->first_active; j; j = j->active_after) {
-        struct sand_touch *held;
-        if (!j->in_attempt || !j->ailing || !j->ailing->built.known)
-            continue;
-        const struct sand_ailing_answer *now = answer_of(j->ailing);
-        if (!meet(part, n, now->links, now->n_links))
-            continue;
-        SAND_TRY(touch(d, j, &held));
-        held->held = 1;
+    if (!meet(part, n, way->links, way->n_links))
+        return SAND_OK;
+    SAND_TRY(touch(d, j, &held));
+    held->held = 1;
+    return SAND_OK;
+}
+
+enum sand_rc sand_ailing_hold(struct sand_world *w, struct sand_degradation *d)
+{
+    for (struct sand_world_job *j = w->first_active; j; j = j->active_after)
+        if (j->in_attempt && j->ailing && j->ailing->built.known)
+            SAND_TRY(hold(w, d, j, answer_of(j->ailing)));
+    return SAND_OK;
+}
+
+// Routes that the job would take are not found yet.
+static enum sand_rc hold_newcomer(struct sand_world *w, struct sand_world_job *j)
+{
+    for (size_t i = 0; i < w->ailing->n_active; i++) {
+        struct sand_degradation *d = w->ailing->active[i];
+        if (d->is_down && d->routed_ns > w->now_ns)
+            SAND_TRY(hold(w, d, j, &j->ailing->built));
     }
     return SAND_OK;
 }
@@ -406,12 +422,13 @@ enum sand_rc sand_ailing_attempt(struct sand_world *w, struct sand_world_job *j)
     j->moved = 0;
     SAND_TRY(open_job(w, j));
     j->ailing->credited_ns = j->ailing->credited_still_ns = 0;
+    SAND_TRY(hold_newcomer(w, j));
     SAND_TRY(answer_now(w, j));
     SAND_TRY(place_loads(w, j));
     SAND_TRY(watch_cut(w, j));
     j->rate.step_ns += by_faults(j) - j->rate.by_ns[SAND_SLOW_FAULTS];
     j->rate.by_ns[SAND_SLOW_FAULTS] = by_faults(j);
-    j->resume_ns = still_until(w, j); // cut off from the beginning
+    j->resume_ns = still_until(w, j);
     return SAND_OK;
 }
 

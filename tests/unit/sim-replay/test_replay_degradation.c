@@ -165,6 +165,21 @@ Test(replay_degradation, what_is_rerouted_stands_still_for_the_convergence)
     cr_assert_eq(b->faults_ns, row->still_ns + row->slow_ns);
 }
 
+// A job that begins while routes are being found waits for them: struck at 10 s, started at 11 s,
+// on its way at 13 s.
+Test(replay_degradation, a_newcomer_on_the_way_waits)
+{
+    case_set(&c, 8, 100000);
+    c.experiment.cluster.fabric.spines = 32;
+    c.experiment.cluster.fabric.spreading = SAND_SPREAD_STATIC;
+    c.experiment.cluster.fabric.convergence_s = 3;
+    case_simulated(&c, "all", 8, 11, 400);
+    case_degrades(&c, "cut", SAND_KIND_LINK, SAND_EFFECT_DOWN, "leaf0-spine2 up", 10, 50);
+    case_run_well(&c, &kept);
+    cr_assert_eq(row_of(0, 0)->still_ns, S(2));
+    cr_assert_eq(attempt_of(0, 0)->begin_ns, S(11));
+}
+
 // A spine that b crosses, and one that it does not.
 Test(replay_degradation, a_switch_stops_those_that_cross_it)
 {
