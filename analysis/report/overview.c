@@ -160,6 +160,7 @@ static enum sand_rc load(struct sand_results *results, struct sand_arena *arena,
 
 enum run_figure {
     RUN_MFU,
+    RUN_MFU_ALONE,
     RUN_GOODPUT,
     RUN_ETTR_RUN,
     RUN_ETTR_TOTAL,
@@ -171,6 +172,10 @@ enum run_figure {
     RUN_ENERGY,
     RUN_POWER,
     RUN_TOKEN_ENERGY,
+    RUN_NEIGHBOURS,
+    RUN_JOINT_QUESTIONS,
+    RUN_JOINT_KNOWN,
+    RUN_JOINT_JOBS,
     RUN_FIGURES
 };
 
@@ -179,6 +184,11 @@ static double run_figure(const struct sand_replications_row *run, enum run_figur
 {
     const double figures[RUN_FIGURES] = {
         [RUN_MFU] = run->mfu,
+        [RUN_MFU_ALONE] = run->mfu_alone,
+        [RUN_NEIGHBOURS] = run->neighbours_gpu_s,
+        [RUN_JOINT_QUESTIONS] = (double)run->joint_questions,
+        [RUN_JOINT_KNOWN] = (double)run->joint_known,
+        [RUN_JOINT_JOBS] = (double)run->joint_jobs,
         [RUN_GOODPUT] = run->goodput_mfu,
         [RUN_ETTR_RUN] = run->ettr_run,
         [RUN_ETTR_TOTAL] = run->ettr_total,
@@ -199,6 +209,11 @@ static enum sand_rc summarise_runs(const struct sand_rowset *rows, struct sand_a
 {
     struct sand_summary *const targets[RUN_FIGURES] = {
         [RUN_MFU] = &overview->mfu,
+        [RUN_MFU_ALONE] = &overview->mfu_alone,
+        [RUN_NEIGHBOURS] = &overview->neighbours_gpu_s,
+        [RUN_JOINT_QUESTIONS] = &overview->joint_questions,
+        [RUN_JOINT_KNOWN] = &overview->joint_known,
+        [RUN_JOINT_JOBS] = &overview->joint_jobs,
         [RUN_GOODPUT] = &overview->goodput_mfu,
         [RUN_ETTR_RUN] = &overview->ettr_run,
         [RUN_ETTR_TOTAL] = &overview->ettr_total,

@@ -90,6 +90,29 @@ static void print_efficiency(FILE *out, enum sand_style style, const struct sand
     print_interval_note(out, style, overview->n_runs);
 }
 
+// ---- traffic on common links
+// -----------------------------------------------------------------------------
+
+// Nothing where jobs never met.
+static void print_contention(FILE *out, enum sand_style style, const struct sand_overview *overview)
+{
+    const double days = overview->duration_s / 86400.0, asked = overview->joint_questions.mean;
+    if (!(asked > 0.0))
+        return;
+    sand_text_heading(out, style, "CONTENTION", "");
+    print_share(out, style, "MFU without neighbours", &overview->mfu_alone,
+                "the same MFU, had no job slowed another on common links");
+    fprintf(out, "  lost to neighbours     %11s GPU-hours a run, in executed steps\n",
+            sand_text_grouped(overview->neighbours_gpu_s.mean / 3600.0).s);
+    fprintf(
+        out,
+        "  asked jointly          %11s times a run (%s a day), %s of them known, at most %s jobs "
+        "at once\n",
+        sand_text_grouped(asked).s, sand_text_fixed(asked / days, 1).s,
+        sand_text_percent(overview->joint_known.mean / asked).s,
+        sand_text_fixed(overview->joint_jobs.mean, 0).s);
+}
+
 // ---- the step
 // ---------------------------------------------------------------------------------------
 
@@ -174,6 +197,7 @@ static void print_all(FILE *out, enum sand_style style, const struct sand_overvi
     print_efficiency(out, style, overview);
     print_steps(out, style, overview);
     print_time(out, style, overview);
+    print_contention(out, style, overview);
     sand_summary_print_faults(out, style, overview);
     sand_summary_print_rest(out, style, overview);
 }

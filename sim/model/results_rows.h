@@ -153,6 +153,7 @@ struct sand_replications_row {
     sand_cell_u64 planned_incidents;
     sand_cell_f64 dispersion;
     sand_cell_f64 mfu;
+    sand_cell_f64 mfu_alone;
     sand_cell_f64 goodput_mfu;
     sand_cell_f64 ettr_run;
     sand_cell_f64 ettr_total;
@@ -160,6 +161,10 @@ struct sand_replications_row {
     sand_cell_f64 lost_gpu_s;
     sand_cell_f64 tokens;
     sand_cell_f64 energy_J;
+    sand_cell_f64 neighbours_gpu_s;
+    sand_cell_u64 joint_questions;
+    sand_cell_u64 joint_known;
+    sand_cell_u64 joint_jobs;
 };
 struct sand_groups_row {
     sand_cell_u32 replication;

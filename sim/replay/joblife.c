@@ -215,6 +215,7 @@ int64_t sand_life_pause(struct sand_world *w, struct sand_world_job *j)
     const struct sand_spent done = sand_spent_since(&j->progress.spent, &j->paused_spent);
     j->executed += done.steps;
     j->executed_ns += done.time_ns;
+    j->neighbours_ns += done.by_ns[SAND_SLOW_NEIGHBOURS];
     j->executed_flops += (double)done.steps * j->step_flops;
     j->executed_hw_flops += (double)done.steps * j->step_hw_flops;
     j->executed_peak_s += sand_s_from_ns(done.time_ns) * j->peak_flops;

@@ -125,12 +125,15 @@ static void add_job(struct sand_world *w, const struct sand_world_job *j)
     if (j->start_ns < 0)
         return;
     const double gpus = (double)j->gpus;
+    const double neighbours_s = sand_s_from_ns(j->neighbours_ns);
+    t->neighbours_gpu_s += gpus * neighbours_s;
     t->survived += gpus * sand_s_from_ns(survived_ns(j));
     t->run += gpus * sand_s_from_ns(end_of(w, j) - j->start_ns);
     t->total += gpus * sand_s_from_ns(end_of(w, j) - j->spec->submit_ns);
     if (isfinite(j->step_flops) && isfinite(j->peak_flops)) {
         t->flops += j->executed_flops;
         t->peak_s += j->executed_peak_s;
+        t->neighbour_peak_s += neighbours_s * j->peak_flops;
         t->good_flops += (double)j->done * j->step_flops;
         t->held_peak_s += sand_gpu_s(j->held_gpu_ns) * j->peak_flops / gpus;
     }
@@ -178,17 +181,24 @@ static void sum_roots(const struct sand_world *w, double *recovery_s, double *lo
 static enum sand_rc emit_replication(struct sand_world *w)
 {
     const struct sand_world_totals *t = &w->totals;
+    const struct sand_coupling_counts counts = sand_coupling_counts(w);
     struct sand_replications_row row = {.replication = w->options->replication,
                                         .seed = w->experiment->seed,
                                         .incidents = t->incidents,
                                         .planned_incidents = t->planned,
                                         .dispersion = dispersion(w),
                                         .mfu = ratio(t->flops, t->peak_s),
+                                        .mfu_alone =
+                                            ratio(t->flops, t->peak_s - t->neighbour_peak_s),
                                         .goodput_mfu = ratio(t->good_flops, t->held_peak_s),
                                         .ettr_run = ratio(t->survived, t->run),
                                         .ettr_total = ratio(t->survived, t->total),
                                         .tokens = t->n_tokens > 0 ? t->tokens : NAN,
-                                        .energy_J = w->energy_J};
+                                        .energy_J = w->energy_J,
+                                        .neighbours_gpu_s = t->neighbours_gpu_s,
+                                        .joint_questions = counts.questions,
+                                        .joint_known = counts.known,
+                                        .joint_jobs = counts.largest};
     sum_roots(w, &row.recovery_s, &row.lost_gpu_s);
     return sand_emit_row(w, SAND_TABLE_replications, &row);
 }

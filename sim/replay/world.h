@@ -190,7 +190,7 @@ struct sand_world_job {
     // Sums.
     int64_t start_ns, end_ns;
     uint64_t steps_lost, executed, incidents, planned, checkpoints, plans, stalls;
-    int64_t executed_ns, durable_ns, stall_ns;
+    int64_t executed_ns, neighbours_ns, durable_ns, stall_ns;
     double executed_flops, executed_hw_flops, executed_peak_s; // the last: gpus x peak x time
     double plans_s;
     sand_gpu_ns held_gpu_ns;
@@ -208,6 +208,8 @@ struct sand_world_node {
 // Sums over jobs: a weighted mean is the quotient of two of them.
 struct sand_world_totals {
     double flops, peak_s;           // executed
+    double neighbour_peak_s;        // of it, lost to neighbours
+    double neighbours_gpu_s;        // GPU-seconds lost to them
     double good_flops, held_peak_s; // survived over held
     double survived, run, total;    // GPU-seconds
     double tokens;
