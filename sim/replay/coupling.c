@@ -3,6 +3,7 @@
 #include "coupling.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,6 +22,11 @@
 // is allowed (see joint.h). A job that is on a link for a share u of its time, and finds others
 // there for a share v, loses about u * v of its step.
 static const double least_loss = 0.005;
+// Below this share the mean field is good enough: what the job loses with the others always at
+// their peaks, times the share of the time that they are. To first order in that share it is exact
+// (two jobs that send for a share s of their time, each at half the rate while both do: s * s);
+// what it leaves out is of the order of its square.
+static const double mean_field_loss = 0.01;
 // Neighbours in one question; beyond, those who load its links least are left out.
 enum { MOST_JOBS = 16 };
 
@@ -32,7 +38,7 @@ struct link_users {
 };
 
 // What jobs lose to each other on given links. The key: the serials of n loads, ascending, then the
-// links, ascending, each with the sixteenths of it that are taken from one job.
+// links, ascending, each with the 64ths of it that are taken from one job.
 struct known_answer {
     uint32_t n;
     int refused;
@@ -47,8 +53,9 @@ struct sand_coupling {
     uint32_t *queue; // slots of jobs that have to be asked anew
     size_t n_queue, queue_capacity;
     uint32_t *links;        // on which the present job can lose
-    uint32_t *taken;        // of each, by others at worst: sixteenths
+    uint32_t *taken;        // of each, by others at worst: 64ths
     double *background_Bps; // the same in bytes per second
+    double others_active;   // mean over peak of what others put on the links: the largest
     size_t n_links_now, links_capacity, taken_capacity, background_capacity;
     struct neighbour {
         uint32_t slot;
@@ -199,24 +206,38 @@ static const struct sand_link_load *load_of(const struct sand_world *w,
     return &w->slots[user->slot]->coupled.loads[user->load];
 }
 
-enum { TAKEN_PARTS = 16 };
+enum { TAKEN_PARTS = 64 };
 
-// Whether the link can bind and cost the user of `own` anything worth asking for. *taken: what the
-// others leave it without when all are at their peaks, in sixteenths, rounded up but never all.
-static int can_lose(const struct sand_world *w, const struct sand_link_load *own, uint32_t *taken)
+struct others { // on a link
+    double peak_Bps, mean_Bps;
+};
+
+static struct others others_on(const struct sand_world *w, const struct sand_link_load *own)
 {
     const struct link_users *users = &w->coupling->users[own->link];
-    double peak_Bps = 0, mean_Bps = 0;
+    struct others others = {-own->peak_Bps, -own->mean_Bps};
     for (size_t u = 0; u < users->n; u++) {
-        peak_Bps += load_of(w, &users->list[u])->peak_Bps;
-        mean_Bps += load_of(w, &users->list[u])->mean_Bps;
+        others.peak_Bps += load_of(w, &users->list[u])->peak_Bps;
+        others.mean_Bps += load_of(w, &users->list[u])->mean_Bps;
     }
-    if (users->n < 2 || peak_Bps <= own->capacity_Bps * (1 + 1e-9))
-        return 0;
-    *taken = (uint32_t)ceil(TAKEN_PARTS * (1 - own->peak_Bps / peak_Bps));
-    *taken = *taken < TAKEN_PARTS ? *taken : TAKEN_PARTS - 1;
-    return own->mean_Bps * (mean_Bps - own->mean_Bps) >=
-           least_loss * own->capacity_Bps * own->capacity_Bps;
+    return others;
+}
+
+// Whether the link can bind and cost the user of `own` anything worth asking for.
+static int can_lose(const struct sand_link_load *own, const struct others *others)
+{
+    const double capacity_Bps = own->capacity_Bps;
+    return own->peak_Bps + others->peak_Bps > capacity_Bps * (1 + 1e-9) &&
+           own->mean_Bps * others->mean_Bps >= least_loss * capacity_Bps * capacity_Bps;
+}
+
+// What the others leave a link without when all are at their peaks, in 64ths, rounded up but
+// never all.
+static uint32_t taken_of(const struct sand_link_load *own, const struct others *others)
+{
+    const double left = own->peak_Bps / (own->peak_Bps + others->peak_Bps);
+    const uint32_t taken = (uint32_t)ceil(TAKEN_PARTS * (1 - left));
+    return taken < TAKEN_PARTS ? taken : TAKEN_PARTS - 1;
 }
 
 static enum sand_rc add_neighbour(struct sand_coupling *c, struct sand_world_job *j, double load)
@@ -253,14 +274,18 @@ static enum sand_rc find_near(struct sand_world *w, struct sand_world_job *j)
     struct sand_coupling *c = w->coupling;
     c->search++;
     c->n_near = c->n_links_now = 0;
+    c->others_active = 0;
     j->coupled.seen = c->search;
     for (size_t i = 0; i < j->coupled.n_loads; i++) {
         const struct sand_link_load *own = &j->coupled.loads[i];
         const struct link_users *users = &c->users[own->link];
-        uint32_t taken = 0;
-        if (users->n < 2 || !can_lose(w, own, &taken))
+        if (users->n < 2)
             continue;
-        SAND_TRY(add_link(c, own, taken));
+        const struct others others = others_on(w, own);
+        if (!can_lose(own, &others))
+            continue;
+        SAND_TRY(add_link(c, own, taken_of(own, &others)));
+        c->others_active = fmax(c->others_active, others.mean_Bps / others.peak_Bps);
         for (size_t u = 0; u < users->n; u++)
             if (users->list[u].slot != j->slot)
                 SAND_TRY(add_neighbour(c, w->slots[users->list[u].slot],
@@ -406,12 +431,16 @@ static enum sand_rc find_loss(struct sand_world *w, struct sand_world_job *j, in
     if (c->n_near == 0)
         return SAND_OK;
     SAND_TRY(look_up(w, &j->coupled.serial, &j->slot, 1, &answer));
-    if ((double)answer->neighbours_ns[0] < least_loss * (double)j->rate.healthy_ns)
-        return SAND_OK; // not even at worst
+    const double mean_field_ns = (double)answer->neighbours_ns[0] * c->others_active;
+    if (mean_field_ns < mean_field_loss * (double)j->rate.healthy_ns) {
+        *more_ns = (int64_t)llround(mean_field_ns * stepping_share(w));
+        return SAND_OK;
+    }
     const uint32_t n = choose_jobs(w, j, serials, slots);
     c->counts.largest = n > c->counts.largest ? n : c->counts.largest;
     c->counts.questions++;
-    SAND_TRY(look_up(w, serials, slots, n, &answer));
+    const size_t kn0=c->counts.known; SAND_TRY(look_up(w, serials, slots, n, &answer));
+    if(kn0==c->counts.known) for (uint32_t i = 0; i < n; i++) if (slots[i] == j->slot) fprintf(stderr,"MF %s n %u meanfield %.3f joint %.3f %% of step (active %.3f)\n", j->spec->id, n, 100*mean_field_ns/(double)j->rate.healthy_ns, 100*(double)answer->neighbours_ns[i]/(double)j->rate.healthy_ns, c->others_active);
     for (uint32_t i = 0; i < n; i++)
         if (slots[i] == j->slot)
             *more_ns = (int64_t)llround((double)answer->neighbours_ns[i] * stepping_share(w));

@@ -83,14 +83,18 @@ enum sand_rc sand_joint_prepare(const struct sand_joint_question *question,
                                 sand_step_solver *solver, void *self,
                                 struct sand_joint_problem **problem, struct sand_diag *diag)
 {
-    if (question->n == 0 || question->n > SAND_JOINT_JOBS)
-        return sand_fail(diag, SAND_ERR_INTERNAL, "%zu jobs share links; at most %d are simulated",
-                         question->n, SAND_JOINT_JOBS);
+    if (question->n == 0 || question->n > SAND_JOINT_JOBS ||
+        question->n_offsets > SAND_JOINT_OFFSETS)
+        return sand_fail(diag, SAND_ERR_INTERNAL,
+                         "%zu jobs share links from %u offsets; at most %d and %d are simulated",
+                         question->n, question->n_offsets, SAND_JOINT_JOBS, SAND_JOINT_OFFSETS);
     struct sand_joint_problem *p = sand_calloc(1, sizeof *p);
     if (p == NULL)
         return sand_fail(diag, SAND_ERR_NOMEM, "out of memory");
     p->n = (uint32_t)question->n;
     p->pipelines = question->pipelines != 0;
+    p->n_steps = question->n_steps;
+    p->n_offsets = question->n_offsets;
     const enum sand_rc rc = fill(question, solver, self, p, diag);
     if (rc != SAND_OK) {
         sand_joint_problem_free(p);
@@ -119,7 +123,7 @@ uint32_t sand_joint_place(const struct sand_joint_problem *problem, size_t i)
 
 struct joint_head {
     uint64_t magic;
-    uint32_t n, pipelines;
+    uint32_t n, pipelines, n_steps, n_offsets;
     uint64_t n_links;
     uint64_t size[SAND_JOINT_JOBS]; // of each part
 };
@@ -128,8 +132,12 @@ enum { JOINT_MAGIC = 0x4a4f494e };
 
 static struct joint_head head_of(const struct sand_joint_problem *p)
 {
-    return (struct joint_head){
-        .magic = JOINT_MAGIC, .n = p->n, .pipelines = p->pipelines, .n_links = p->n_links};
+    return (struct joint_head){.magic = JOINT_MAGIC,
+                               .n = p->n,
+                               .pipelines = p->pipelines,
+                               .n_steps = p->n_steps,
+                               .n_offsets = p->n_offsets,
+                               .n_links = p->n_links};
 }
 
 void sand_joint_digest(const struct sand_joint_problem *problem, uint8_t digest[32])
@@ -204,7 +212,7 @@ enum sand_rc sand_joint_unpack(const void *bytes, size_t size, struct sand_joint
     memcpy(&head, bytes, sizeof head);
     size -= sizeof head;
     if (head.magic != JOINT_MAGIC || head.n == 0 || head.n > SAND_JOINT_JOBS ||
-        head.n_links > size / sizeof(double))
+        head.n_offsets > SAND_JOINT_OFFSETS || head.n_links > size / sizeof(double))
         return SAND_ERR_INTERNAL;
     struct sand_joint_problem *p = sand_calloc(1, sizeof *p);
     if (p == NULL)
@@ -213,6 +221,8 @@ enum sand_rc sand_joint_unpack(const void *bytes, size_t size, struct sand_joint
     const char *at = (const char *)bytes + sizeof head;
     p->n = head.n;
     p->pipelines = head.pipelines;
+    p->n_steps = head.n_steps;
+    p->n_offsets = head.n_offsets;
     p->n_links = (size_t)head.n_links;
     p->link_Bps = sand_calloc(p->n_links, sizeof *p->link_Bps);
     enum sand_rc rc = p->link_Bps == NULL ? SAND_ERR_NOMEM : SAND_OK;

@@ -8,7 +8,7 @@
 
 #include "step.h"
 
-enum { SAND_JOINT_JOBS = 64 }; // in one question, at most
+enum { SAND_JOINT_JOBS = 64, SAND_JOINT_OFFSETS = 64 }; // in one question, at most
 
 struct sand_joint_question {
     const struct sand_step_question *steps; // 1..SAND_JOINT_JOBS jobs on one fabric, coupled unset
@@ -17,6 +17,7 @@ struct sand_joint_question {
     size_t n_links;
     const double *background_Bps; // of transfers, per such link; NULL: none
     int pipelines; // play whole pipelines: the twin of playing their skeletons (skeleton.h)
+    uint32_t n_steps, n_offsets; // of each job, start offsets: so many; 0: see sand_joint_solve
 };
 
 // What a question comes to. The parts are in an order of their own (see sand_joint_place).
@@ -48,9 +49,9 @@ void sand_joint_digest(const struct sand_joint_problem *problem, uint8_t digest[
 enum sand_rc sand_joint_pack(const struct sand_joint_problem *problem, void **bytes, size_t *size);
 enum sand_rc sand_joint_unpack(const void *bytes, size_t size, struct sand_joint_problem **problem);
 
-// Runs it on SimGrid, at most once per process: 8 start offsets of each job against the others
+// Runs it on SimGrid, at most once per process: 4 start offsets of each job against the others
 // (spread with low discrepancy), from each 8 steps of the job with the shortest period and as long
-// of the others, but 2 of each; then twice as many offsets until no mean moves by more than 0.5 %,
+// of the others, but 1 of each; then twice as many offsets until no mean moves by more than 0.5 %,
 // or there are 64. All jobs run until all have their steps.
 enum sand_rc sand_joint_solve(const struct sand_joint_problem *problem,
                               struct sand_joint_solution *solution, struct sand_diag *diag);

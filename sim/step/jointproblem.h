@@ -7,7 +7,7 @@
 #include "stepproblem.h"
 
 struct sand_joint_problem {
-    uint32_t n, pipelines;
+    uint32_t n, pipelines, n_steps, n_offsets;
     struct sand_step_problem *parts[SAND_JOINT_JOBS]; // owned, by digest
     uint32_t place[SAND_JOINT_JOBS];                  // of the question's jobs; not packed
     double *link_Bps;                                 // of the coupled links, background taken off

@@ -10,7 +10,7 @@
 #include "run.h"
 #include "skeleton.h"
 
-enum { FIRST_OFFSETS = 8, MOST_OFFSETS = 64, STEPS = 8, LEAST_STEPS = 2 };
+enum { FIRST_OFFSETS = 4, STEPS = 8, LEAST_STEPS = 1 };
 static const double enough_error = 0.005;
 
 struct measured {
@@ -75,7 +75,7 @@ static enum sand_rc open_runs(struct joint *j)
     j->all = sand_calloc(2 * (size_t)p->n, sizeof *j->all);
     j->skeletons = sand_calloc(p->n, sizeof *j->skeletons);
     j->period_s = sand_calloc(p->n, sizeof *j->period_s);
-    j->means = sand_calloc((size_t)MOST_OFFSETS * p->n, sizeof *j->means);
+    j->means = sand_calloc((size_t)SAND_JOINT_OFFSETS * p->n, sizeof *j->means);
     j->measured = sand_calloc(p->n, sizeof *j->measured);
     if (!j->full || !j->bones || !j->all || !j->skeletons || !j->period_s || !j->means ||
         !j->measured)
@@ -223,6 +223,8 @@ static double start_share(uint32_t n, uint32_t i, uint32_t k)
 static uint32_t wanted_steps(const struct joint *j, uint32_t i)
 {
     double shortest_s = j->period_s[i];
+    if (j->problem->n_steps > 0)
+        return j->problem->n_steps;
     for (uint32_t k = 0; k < j->problem->n; k++)
         shortest_s = fmin(shortest_s, j->period_s[k]);
     const double steps = ceil(STEPS * shortest_s / j->period_s[i]);
@@ -278,13 +280,14 @@ static double moved(const struct joint *j, uint32_t n_offsets)
 
 static enum sand_rc play_offsets(struct joint *j, struct sand_joint_solution *solution)
 {
-    uint32_t next = 0, n = FIRST_OFFSETS;
+    const uint32_t fixed = j->problem->n_offsets;
+    uint32_t next = 0, n = fixed > 0 ? fixed : FIRST_OFFSETS;
     for (;;) {
         for (; next < n; next++)
             SAND_TRY(play_offset(j, next));
         solution->n_offsets = n;
-        solution->error = moved(j, n);
-        if (solution->error <= enough_error || n == MOST_OFFSETS)
+        solution->error = n > 1 ? moved(j, n) : 0;
+        if (fixed > 0 || solution->error <= enough_error || n == SAND_JOINT_OFFSETS)
             return SAND_OK;
         n *= 2;
     }
@@ -299,7 +302,7 @@ static int compare_doubles(const void *a, const void *b)
 // Mean, and the 5th and 95th percentiles over the offsets (nearest rank).
 static void fill_part(struct joint *j, uint32_t i, uint32_t n_offsets, struct sand_joint_part *part)
 {
-    double sorted[MOST_OFFSETS];
+    double sorted[SAND_JOINT_OFFSETS];
     part->step_s = mean_s(j, i, n_offsets);
     for (uint32_t k = 0; k < n_offsets; k++)
         sorted[k] = j->means[(size_t)k * j->problem->n + i];

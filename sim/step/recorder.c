@@ -7,7 +7,7 @@
 #include "mem.h"
 #include "skeleton.h"
 
-enum { MOST_SENDS = 64 }; // of a flow in a skeleton's step: more are merged
+enum { MOST_SENDS = 32 }; // of a flow in a skeleton's step: more are merged
 
 static size_t count_inputs(const struct step_run *run)
 {
