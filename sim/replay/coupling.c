@@ -3,7 +3,6 @@
 #include "coupling.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -350,9 +349,7 @@ static enum sand_rc ask(struct sand_world *w, const uint32_t *slots, struct know
                                                  .background_Bps = background_Bps};
     SAND_TRY(sand_oracle_joint(w->oracle, &question, &solution, w->diag));
     for (uint32_t i = 0; i < answer->n; i++) {
-        const struct sand_world_job *j = w->slots[slots[i]];
-        const double alone_s = j->profile->step_s + sand_s_from_ns(j->rate.by_ns[SAND_SLOW_FAULTS]);
-        const double more_s = solution.parts[i].step_s - alone_s;
+        const double more_s = solution.parts[i].step_s - w->slots[slots[i]]->profile->step_s;
         answer->neighbours_ns[i] = sand_ns_from_s(fmax(0, more_s));
     }
     return SAND_OK;
@@ -403,9 +400,12 @@ static enum sand_rc look_up(struct sand_world *w, const uint32_t *serials, const
 
 static enum sand_rc set_neighbours(struct sand_world *w, struct sand_world_job *j, int64_t more_ns)
 {
-    if (j->rate.by_ns[SAND_SLOW_NEIGHBOURS] == more_ns)
+    struct sand_rate rate = j->rate;
+    if (rate.by_ns[SAND_SLOW_NEIGHBOURS] == more_ns)
         return SAND_OK;
-    return sand_life_slow(w, j, SAND_SLOW_NEIGHBOURS, more_ns);
+    rate.step_ns += more_ns - rate.by_ns[SAND_SLOW_NEIGHBOURS];
+    rate.by_ns[SAND_SLOW_NEIGHBOURS] = more_ns;
+    return sand_life_rate(w, j, &rate);
 }
 
 // Of the load that neighbours put on the job's links, what those put who step at this moment.
@@ -439,8 +439,7 @@ static enum sand_rc find_loss(struct sand_world *w, struct sand_world_job *j, in
     const uint32_t n = choose_jobs(w, j, serials, slots);
     c->counts.largest = n > c->counts.largest ? n : c->counts.largest;
     c->counts.questions++;
-    const size_t kn0=c->counts.known; SAND_TRY(look_up(w, serials, slots, n, &answer));
-    if(kn0==c->counts.known) for (uint32_t i = 0; i < n; i++) if (slots[i] == j->slot) fprintf(stderr,"MF %s n %u meanfield %.3f joint %.3f %% of step (active %.3f)\n", j->spec->id, n, 100*mean_field_ns/(double)j->rate.healthy_ns, 100*(double)answer->neighbours_ns[i]/(double)j->rate.healthy_ns, c->others_active);
+    SAND_TRY(look_up(w, serials, slots, n, &answer));
     for (uint32_t i = 0; i < n; i++)
         if (slots[i] == j->slot)
             *more_ns = (int64_t)llround((double)answer->neighbours_ns[i] * stepping_share(w));
