@@ -37,4 +37,8 @@ void sand_coll_report_overall(const struct sand_coll_figures *all, FILE *out);
 // One line per row of the file, with its terms.
 void sand_coll_report_csv(const struct sand_coll_results *results, FILE *out);
 
+// The same columns in the group `collectives` of an HDF5 file; NaN where there is no number.
+enum sand_rc sand_coll_report_hdf5(const struct sand_coll_results *results, const char *path,
+                                   struct sand_diag *diag);
+
 #endif

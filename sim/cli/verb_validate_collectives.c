@@ -8,13 +8,13 @@
 #include "filegate.h"
 #include "mem.h"
 
-enum { KEY_CSV = 256, KEY_FORCE, KEY_RULES, KEY_DATA, KEY_LEAVE_OUT, KEY_REFIT };
+enum { KEY_CSV = 256, KEY_HDF5, KEY_FORCE, KEY_RULES, KEY_DATA, KEY_LEAVE_OUT, KEY_REFIT };
 
 static const char usual_rules[] = "platforms/catalogue/collectives/nccl.xml";
 
 struct options {
     const char *file, *rules;
-    struct sand_cli_output csv;
+    struct sand_cli_output csv, hdf5;
     struct sand_cli_load load; // its --data only
     int leave_out, refit;
 };
@@ -33,7 +33,8 @@ static const char doc[] =
 
 static const struct argp_option options[] = {
     {"csv", KEY_CSV, "FILE", 0, "Also write the predictions and their terms, one line per row", 0},
-    {"force", KEY_FORCE, NULL, 0, "Let --csv overwrite a file", 0},
+    {"hdf5", KEY_HDF5, "FILE", 0, "The same as a table in an HDF5 file", 0},
+    {"force", KEY_FORCE, NULL, 0, "Let --csv and --hdf5 overwrite a file", 0},
     {"rules", KEY_RULES, "FILE.xml", 0,
      "Other constants and rules than the catalogue's collectives/nccl.xml", 0},
     {"data", KEY_DATA, "DIR", 0, "The directory that holds platforms and workloads", 0},
@@ -51,8 +52,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_CSV:
         o->csv.path = arg;
         return 0;
+    case KEY_HDF5:
+        o->hdf5.path = arg;
+        return 0;
     case KEY_FORCE:
-        o->csv.force = 1;
+        o->csv.force = o->hdf5.force = 1;
         return 0;
     case KEY_RULES:
         o->rules = arg;
@@ -130,6 +134,8 @@ static enum sand_rc predict_and_print(const struct options *o, struct work *w,
                           : sand_coll_report_print(&results, stdout));
     if (o->csv.path)
         SAND_TRY(write_csv(&results, o->csv.path, diag));
+    if (o->hdf5.path)
+        SAND_TRY(sand_coll_report_hdf5(&results, o->hdf5.path, diag));
     if (n_scored == 0)
         return sand_fail(diag, SAND_ERR_INPUT,
                          "%s: no row of %zu can be scored; the report says why of each", o->file,
@@ -179,10 +185,13 @@ static enum sand_rc execute(const struct options *o, struct sand_diag *diag)
     struct sand_csv_rows rows;
     size_t n_inputs;
     SAND_TRY(sand_cli_check_output(&o->csv, &o->file, 1, diag));
+    SAND_TRY(sand_cli_check_output(&o->hdf5, &o->file, 1, diag));
     SAND_TRY(sand_cli_load_entry(&o->load, sand_spec_load_collectives, o->rules, usual_rules, &spec,
                                  diag));
     const char *const *inputs = sand_spec_inputs(spec, &n_inputs);
     enum sand_rc rc = sand_cli_check_output(&o->csv, inputs, n_inputs, diag);
+    if (rc == SAND_OK)
+        rc = sand_cli_check_output(&o->hdf5, inputs, n_inputs, diag);
     if (rc == SAND_OK) {
         rc = sand_coll_rows_read(o->file, &rows, diag);
         if (rc == SAND_OK)
@@ -196,7 +205,7 @@ static enum sand_rc execute(const struct options *o, struct sand_diag *diag)
 static enum sand_rc run(int argc, char **argv)
 {
     static const struct argp argp = {options, parse, "FILE.csv", doc, NULL, NULL, NULL};
-    struct options o = {.csv.option = "--csv"};
+    struct options o = {.csv.option = "--csv", .hdf5.option = "--hdf5"};
     struct sand_diag diag = {0};
     sand_cli_parse(&argp, argc, argv, &o);
     const enum sand_rc rc = execute(&o, &diag);

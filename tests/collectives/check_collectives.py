@@ -78,6 +78,10 @@ def report(scratch):
     check(out.returncode == 0 and out.stdout.splitlines()[-1].startswith(f"overall: {len(size)} rows"),
           f"leave-out: {out.stdout[-200:]} {out.stderr}")
     check(validate(SAMPLE, "--leave-out", "source").stdout == out.stdout, "leave-out is not repeatable")
+    h5 = Path(scratch) / "predicted.h5"
+    done = validate(SAMPLE, "--hdf5", h5)
+    check(done.returncode == 0 and h5.read_bytes()[:4] == b"\x89HDF", f"hdf5: {done.stderr}")
+    check(validate(SAMPLE, "--hdf5", h5).returncode == 2, "an HDF5 file was overwritten")
     fit = validate(SAMPLE, "--refit")
     better = re.search(r"mean ([0-9.]+) %", fit.stdout.splitlines()[-1])
     check(better and float(better[1]) < 100 * sum(size) / len(size), f"a fit makes worse: {better}")
