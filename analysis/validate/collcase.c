@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { MOST_GPUS = 1 << 20 }; // of a row: its fabric is built
+
 static const char *const names[SAND_COLL_COLUMNS] = {
     "id",         "source",     "confirmed", "platform", "gpu",          "gpus",          "nodes",
     "network",    "collective", "algo",      "proto",    "nccl_version", "message_bytes", "time_us",
@@ -378,6 +380,8 @@ enum sand_rc sand_coll_case_read(struct sand_coll_model *model, const char *cons
     out->collective.ranks = whole(out, SAND_COLL_GPUS);
     if (out->collective.ranks < 2)
         judge(out, SAND_COLL_SKIPPED, "gpus is not given, or is 1");
+    if (out->collective.ranks > MOST_GPUS)
+        judge(out, SAND_COLL_SKIPPED, "more than %d GPUs", MOST_GPUS);
     read_kind(out);
     read_measured(out);
     read_wish(out);

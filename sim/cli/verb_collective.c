@@ -391,6 +391,8 @@ static enum sand_rc run(int argc, char **argv)
     struct sand_diag diag = {0};
     sand_cli_parse(&argp, argc, argv, &o);
     const enum sand_rc rc = execute(&o, &diag);
+    if (rc == SAND_ERR_NOMEM && diag.n_messages == 0)
+        sand_fail(&diag, rc, "out of memory; ask for fewer nodes");
     sand_diag_print(&diag, stderr);
     sand_diag_clear(&diag);
     sand_cli_load_clear(&o.load);

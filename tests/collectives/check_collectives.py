@@ -100,7 +100,8 @@ def wrong(scratch):
     table = Path(scratch) / "table.csv"
     cases = [({}, "C-x-001", 0), ({"gpus": "abc"}, 'gpus "abc" is no positive number', 3),
              ({"gpus": "-3"}, 'gpus "-3" is no positive number', 3), ({"gpus": "1"}, "or is 1", 3),
-             ({"gpus": "17"}, "do not go evenly", 3), ({"gpus": "4e9"}, "or is 1", 3),
+             ({"gpus": "17"}, "do not go evenly", 3),
+             ({"gpus": "999999984", "nodes": ""}, "more than 1048576 GPUs", 3), ({"gpus": "4e9"}, "or is 1", 3),
              ({"message_bytes": ""}, "message_bytes is not given", 3),
              ({"message_bytes": "nan"}, "no positive number", 3), ({"time_us": ""}, "neither a time", 3),
              ({"collective": "gossip"}, '"gossip" is not modelled', 3),
