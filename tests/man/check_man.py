@@ -92,7 +92,7 @@ def check_results_page():
 
 
 def complete(*words):
-    script = (f'source '{SOURCE}/docs/completion/sandtable.bash'; COMP_WORDS=("$@"); COMP_CWORD=$(($#-1)); '
+    script = (f'source "{SOURCE}/docs/completion/sandtable.bash"; COMP_WORDS=("$@"); COMP_CWORD=$(($#-1)); '
               f'_sandtable "{PROGRAM}"; printf "%s\\n" "${{COMPREPLY[@]}}"')
     return sorted(said("bash", "-c", script, "bash", "sandtable", *words).split())
 
