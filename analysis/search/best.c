@@ -26,7 +26,7 @@ int best_would_keep(const struct best *best, double step_s)
 
 int best_same_shape(const struct sand_split *a, const struct sand_split *b)
 {
-    return a->tp == b->tp && a->cp == b->cp && a->pp == b->pp && a->dp == b->dp;
+    return a->tp == b->tp && a->cp == b->cp && a->pp == b->pp && a->dp == b->dp && a->ep == b->ep;
 }
 
 static void drop(struct best *best, size_t i)

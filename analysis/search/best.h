@@ -6,7 +6,7 @@
 #include "search.h"
 
 // The `most` fastest of those offered, fastest first; of equally fast ones the first offered. With
-// `one_per_shape` at most one of equal tp, cp, pp, dp.
+// `one_per_shape` at most one of equal tp, cp, pp, dp, ep.
 struct best {
     struct sand_search_candidate *list;
     size_t n, most;

@@ -168,6 +168,7 @@ static int compare_hits(const void *a, const void *b)
                               {x->split.tp, y->split.tp},
                               {x->split.pp, y->split.pp},
                               {x->split.cp, y->split.cp},
+                              {x->split.ep, y->split.ep},
                               {x->split.order, y->split.order},
                               {x->split.micro_batch, y->split.micro_batch},
                               {x->split.virtual_stages, y->split.virtual_stages},

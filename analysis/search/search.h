@@ -14,10 +14,10 @@
 #include "stepprofile.h"
 #include "workload.h"
 
-// What is chosen: tp, cp, pp, dp, rank order, virtual stages, micro-batch, sequence parallelism,
-// recomputation (none, selective, full) and what the replicas share out (nothing, optimizer state,
-// gradients, parameters). All else is the job's: model, software, sequence, global batch,
-// precision, attention, overlap, buckets.
+// What is chosen: tp, cp, pp, dp, ep of models with experts, rank order, virtual stages,
+// micro-batch, sequence parallelism, recomputation (none, selective, full) and what the replicas
+// share out (nothing, optimizer state, gradients, parameters). All else is the job's: model,
+// software, sequence, global batch, precision, attention, overlap, buckets.
 struct sand_search_question {
     const struct sand_cluster *cluster;
     const struct sand_kernel_costs *kernels;
@@ -38,8 +38,8 @@ struct sand_search_candidate {
 struct sand_search_hit {
     struct sand_search_candidate of;
     struct sand_step_profile profile;
-    uint32_t shape_rank; // 1: the best of all; n: the best of the n-th best tp, cp, pp, dp; 0: not
-                         // the best of its shape
+    uint32_t shape_rank; // 1: the best of all; n: the best of the n-th best tp, cp, pp, dp, ep; 0:
+                         // not the best of its shape
 };
 
 enum { SAND_SEARCH_REFUSED = 3 };

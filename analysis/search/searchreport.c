@@ -105,12 +105,12 @@ static void print_split(const struct sand_split *s, FILE *out)
 {
     fprintf(out,
             " %3" PRIu32 " %3" PRIu32 " %3" PRIu32 " %4" PRIu32 " %3" PRIu32 " %3" PRIu32
-            " %-9s %-6s",
-            s->tp, s->cp, s->pp, s->dp, s->virtual_stages, s->micro_batch, recompute_word(s),
-            sharding_word(s));
+            " %3" PRIu32 " %-9s %-6s",
+            s->tp, s->cp, s->pp, s->dp, s->ep > 1 ? s->ep : 1, s->virtual_stages, s->micro_batch,
+            recompute_word(s), sharding_word(s));
 }
 
-static const char split_heading[] = "  tp  cp  pp   dp  vs  mb recompute shards";
+static const char split_heading[] = "  tp  cp  pp   dp  ep  vs  mb recompute shards";
 
 static void print_hits(const struct sand_search_view *view, FILE *out)
 {
@@ -169,6 +169,9 @@ static void print_element(const struct sand_search_hit *hit, FILE *out)
             s->tp, s->cp, s->pp, s->dp, s->virtual_stages, s->micro_batch, s->global_batch,
             order_word(s), recompute_word(s), yes_no(s->sequence_parallel),
             yes_no(s->distributed_optimizer), shards[s->sharding]);
+    if (s->ep > 1)
+        fprintf(out, "  ep=\"%" PRIu32 "\" expert_tp=\"%" PRIu32 "\"\n", s->ep,
+                s->expert_tp > 0 ? s->expert_tp : s->tp);
 }
 
 void sand_search_print_text(const struct sand_search_view *view, FILE *out)
@@ -198,6 +201,7 @@ VALUE(tp, hit->of.split.tp)
 VALUE(cp, hit->of.split.cp)
 VALUE(pp, hit->of.split.pp)
 VALUE(dp, hit->of.split.dp)
+VALUE(ep, hit->of.split.ep > 1 ? hit->of.split.ep : 1)
 VALUE(virtual_stages, hit->of.split.virtual_stages)
 VALUE(micro_batch, hit->of.split.micro_batch)
 VALUE(sequence_parallel, hit->of.split.sequence_parallel)
@@ -219,6 +223,7 @@ static const struct column columns[] = {
     {"cp", NULL, cp_of},
     {"pp", NULL, pp_of},
     {"dp", NULL, dp_of},
+    {"ep", NULL, ep_of},
     {"virtual_stages", NULL, virtual_stages_of},
     {"micro_batch", NULL, micro_batch_of},
     {"rank_order", order_word, NULL},

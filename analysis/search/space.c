@@ -12,7 +12,7 @@ struct frames {
 };
 
 // Both rank orders, where pipeline and data parallelism could change places.
-static enum sand_rc add_frame(struct frames *frames, struct sand_split split)
+static enum sand_rc add_orders(struct frames *frames, struct sand_split split)
 {
     static const enum sand_rank_order orders[] = {SAND_RANKS_TP_CP_PP_DP, SAND_RANKS_TP_CP_DP_PP};
     const int n_orders = split.pp > 1 && split.dp > 1 ? 2 : 1;
@@ -26,6 +26,22 @@ static enum sand_rc add_frame(struct frames *frames, struct sand_split split)
     return SAND_OK;
 }
 
+// Every number of GPUs that the experts of a layer may be spread over, whole or split as the rest
+// is.
+static enum sand_rc add_frame(struct frames *frames, const struct sand_transformer *model,
+                              struct sand_split split)
+{
+    const uint32_t experts = model->experts.n;
+    const uint64_t gpus = (uint64_t)split.tp * split.cp * split.dp; // of a stage
+    if (experts == 0)
+        return add_orders(frames, split);
+    for (split.ep = 1; split.ep <= experts && split.ep <= gpus; split.ep++)
+        for (split.expert_tp = 0; split.expert_tp <= (split.tp > 1); split.expert_tp++)
+            if (experts % split.ep == 0 && gpus % split.ep == 0)
+                SAND_TRY(add_orders(frames, split));
+    return SAND_OK;
+}
+
 static enum sand_rc add_pipelines(struct frames *frames, const struct sand_job_spec *job,
                                   struct sand_split split, uint32_t gpus)
 {
@@ -35,7 +51,7 @@ static enum sand_rc add_pipelines(struct frames *frames, const struct sand_job_s
             continue;
         split.pp = pp;
         split.dp = gpus / pp;
-        SAND_TRY(add_frame(frames, split));
+        SAND_TRY(add_frame(frames, job->model, split));
     }
     return SAND_OK;
 }
@@ -46,6 +62,7 @@ enum sand_rc space_frames(const struct sand_job_spec *job, uint32_t gpus,
     struct frames found = {0};
     struct sand_split split = job->split;
     enum sand_rc rc = SAND_OK;
+    split.shard_group = 0; // all copies share out
     for (split.tp = 1; rc == SAND_OK && split.tp <= gpus && split.tp <= job->model->n_heads;
          split.tp++) {
         if (gpus % split.tp != 0)

@@ -8,7 +8,7 @@
 #include "rc.h"
 #include "workload.h"
 
-// Splits that differ only in tp, cp, pp, dp and rank order from the job's. Owned by the caller:
+// Splits that differ only in tp, cp, pp, dp, ep and rank order from the job's. Owned by the caller:
 // sand_free.
 enum sand_rc space_frames(const struct sand_job_spec *job, uint32_t gpus,
                           struct sand_split **frames, size_t *n);
