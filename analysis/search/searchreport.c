@@ -170,8 +170,8 @@ static void print_element(const struct sand_search_hit *hit, FILE *out)
             order_word(s), recompute_word(s), yes_no(s->sequence_parallel),
             yes_no(s->distributed_optimizer), shards[s->sharding]);
     if (s->ep > 1)
-        fprintf(out, "  ep=\"%" PRIu32 "\" expert_tp=\"%" PRIu32 "\"\n", s->ep,
-                s->expert_tp > 0 ? s->expert_tp : s->tp);
+        fprintf(out, "  and inside: <experts ep=\"%" PRIu32 "\" expert_tp=\"%" PRIu32 "\"/>\n",
+                s->ep, s->expert_tp > 0 ? s->expert_tp : s->tp);
 }
 
 void sand_search_print_text(const struct sand_search_view *view, FILE *out)

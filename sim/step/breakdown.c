@@ -102,6 +102,7 @@ static void set_ring_latency(const struct breaking *b, uint32_t bases, uint32_t 
 // Bytes of a hop that a micro-batch forwards, and one both ways, exposes in the stage.
 struct exposed {
     double tp_B, cp_B, cp_forward_B;
+    double experts_B[2], experts_s; // in the domain, between domains; latency
 };
 
 static struct exposed exposed_of(const struct breaking *b)
@@ -113,6 +114,9 @@ static struct exposed exposed_of(const struct breaking *b)
         sum.tp_B += chunk.tp_B[0] + chunk.tp_B[1];
         sum.cp_B += chunk.cp_B[0] + chunk.cp_B[1];
         sum.cp_forward_B += chunk.cp_B[0];
+        sum.experts_B[0] += chunk.experts_B[0] + chunk.experts_B[1];
+        sum.experts_B[1] += chunk.experts_out_B[0] + chunk.experts_out_B[1];
+        sum.experts_s += chunk.experts_latency_s[0] + chunk.experts_latency_s[1];
     }
     return sum;
 }
@@ -214,6 +218,43 @@ static void add_cp(const struct breaking *b)
     }
     term.per_step = m * sum.cp_B / (exposed * term.factor * term.message_B);
     add_term(b, STEP_FLOW_CP, term);
+}
+
+// The all-to-alls of experts: ports inside the domain and NICs between domains at the same time.
+static void add_experts(const struct breaking *b)
+{
+    const struct sand_node_type *type = b->set->type;
+    const struct step_expert_shape *shape = &b->traffic->experts;
+    const struct sand_link_type *link =
+        shape->domains > 1 || type->scaleup_link == NULL ? type->nic : type->scaleup_link;
+    const double m = b->h->micro_batches, exposed = b->set->q->job->software->ep_exposed;
+    const struct exposed sum = exposed_of(b);
+    struct sand_step_term term = {
+        .collective = "all-to-all",
+        .algorithm = "pairwise",
+        .protocol = "Simple",
+        .message =
+            "tokens that a GPU sends to experts of others, routed copies and imbalance included",
+        .equation =
+            "factor 1; per step: micro-batches x layers of experts x 2 (dispatch, combine) x "
+            "(1 forwards + 1 backwards + 1 recomputed)",
+        .source = "Megatron-Core, parallel folding, arXiv:2504.14960",
+        .overlap = "what the software overlaps with dispatch and combine",
+        .ranks = b->set->split->ep,
+        .channels = 1,
+        .factor = 1,
+        .bases = 1,
+        .base_s = link->base_latency_s + link->p2p_latency_s,
+        .exposed = exposed};
+    if (!(sum.experts_s > 0))
+        return;
+    term.per_step = m * sum.experts_s / (exposed * term.base_s);
+    for (int outside = 0; outside < 2; outside++) {
+        term.name = outside ? "experts, between domains" : "experts, in the domain";
+        term.message_B = m * sum.experts_B[outside] / (exposed * term.per_step);
+        if (term.message_B > 0)
+            add_term(b, outside ? STEP_FLOW_EXPERTS_OUT : STEP_FLOW_EXPERTS, term);
+    }
 }
 
 static void add_send(const struct breaking *b)
@@ -333,6 +374,7 @@ enum sand_rc sand_step_breakdown_find(const struct sand_step_question *question,
     if (b.load) {
         add_tp(&b);
         add_cp(&b);
+        add_experts(&b);
         add_send(&b);
         add_dp(&b);
     }

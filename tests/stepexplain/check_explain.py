@@ -5,8 +5,10 @@ SPDX-License-Identifier: GPL-2.0-or-later
 Usage: check_explain.py PROGRAM SOURCE_DIRECTORY
 """
 import json
+import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 PROGRAM, SOURCE = sys.argv[1], Path(sys.argv[2])
@@ -15,7 +17,8 @@ problems = []
 FACTORS = {"all-reduce": lambda n: 2 * (n - 1) / n,
            "reduce-scatter + all-gather": lambda n: 2 * (n - 1) / n,
            "reduce-scatter": lambda n: (n - 1) / n, "all-gather": lambda n: (n - 1) / n,
-           "ring of keys and values": lambda n: 1, "all-gather of keys and values": lambda n: n - 1, "send": lambda n: 1}
+           "ring of keys and values": lambda n: 1, "all-gather of keys and values": lambda n: n - 1, "send": lambda n: 1,
+           "all-to-all": lambda n: 1}
 PHASES = ("work_s", "fill_s", "sends_s", "wave_s", "gradients_s", "weights_s", "optimizer_s",
           "overhead_s")
 
@@ -115,6 +118,30 @@ def other_splits():
             near(terms["context parallel"]["per_step"], 4 * 32 * 3 * 3, "rounds of the ring")
 
 
+def experts():
+    """Mixtral 8x7B, two experts a token, over eight GPUs of one node: a GPU keeps an eighth of what it
+    routes."""
+    with tempfile.TemporaryDirectory(prefix="sand-explain-") as folder:
+        copy = Path(shutil.copytree(EXPERIMENT.parent, Path(folder) / "copy"))
+        jobs = (copy / "jobs.xml").read_text(encoding="utf-8")
+        with_experts = jobs.replace('gradient="4B"/>', 'gradient="4B"><experts ep="8"/></split>')
+        if with_experts == jobs:
+            problems.append("experts: jobs.xml has another end of its split")
+        (copy / "jobs.xml").write_text(with_experts, encoding="utf-8")
+        done = subprocess.run(
+            [PROGRAM, "step", copy / "experiment.xml", "--explain", "--format=json", "--set",
+             "jobs/job/@model=sandtable:model/mixtral-8x7b", "--set", "jobs/job/@nodes=4",
+             *map(str, settings(tp=1, pp=2, dp=16, virtual_stages=1, micro_batch=1,
+                                global_batch=64, recompute="full", sequence_parallel="no"))],
+            text=True, capture_output=True, check=False)
+    if done.returncode != 0:
+        problems.append(f"experts: {done.stderr}")
+        return
+    terms = redo("experts", json.loads(done.stdout))
+    near(terms["experts, in the domain"]["per_step"], 4 * 16 * 2 * 3, "all-to-alls")
+    near(terms["experts, in the domain"]["ranks"], 8, "ranks of an all-to-all")
+
+
 def manners():
     """Text and CSV have the same terms; misuse is refused."""
     text, table = ask("--stage", 1).stdout, ask("--stage", 1, "--format=csv").stdout
@@ -156,6 +183,7 @@ def stragglers():
 from_the_model()
 stragglers()
 other_splits()
+experts()
 manners()
 for problem in problems:
     print(problem)
