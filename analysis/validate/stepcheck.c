@@ -156,7 +156,9 @@ static void work_on(const struct work *work, uint32_t worker)
     for (size_t i = worker; i < pass->n; i += work->workers) {
         if (pass->cases[i].class != SAND_STEP_SKIPPED)
             predict(oracle, pass, i, &work->shared->predictions[i]);
-        if (work->slopes && pass->cases[i].class == SAND_STEP_SCORED)
+        // The closed form is only asked what the step level has accepted.
+        if (work->slopes && pass->cases[i].class == SAND_STEP_SCORED &&
+            work->shared->predictions[i].step_s > 0)
             find_slopes(pass, i, work->slopes + i * pass->constants->n);
         __atomic_add_fetch(&work->shared->done, 1, __ATOMIC_RELAXED);
     }

@@ -2,7 +2,7 @@
 """Predictions of published training steps against those that were pinned, and the program's manners.
 
 SPDX-License-Identifier: GPL-2.0-or-later
-Usage: check_steps.py pinned|jobs|report|leaveout|wrong PROGRAM SOURCE_DIRECTORY
+Usage: check_steps.py pinned|jobs|report|leaveout|zero3|wrong PROGRAM SOURCE_DIRECTORY
 """
 import csv
 import re
@@ -117,6 +117,43 @@ def compare_hdf5(file, rows):
                 check(same, f"{name}: {cell}, the CSV has {text}")
 
 
+def zero3(scratch):
+    """ZeRO-3 against tensor and pipeline parallelism (Narayanan et al. 2021, SC21, Table 2): at a
+    fixed batch it falls behind as GPUs grow, since every micro-batch gathers all weights and there are
+    fewer tokens to hide that behind. Rows in between the published sizes only ask for the trend."""
+    with open(SAMPLE, encoding="utf-8", newline="") as file:
+        columns = next(csv.reader(file))
+    models = {"175B": dict(layers=96, hidden=12288, heads=96, kv_heads=96, ffn_hidden=49152),
+              "530B": dict(layers=105, hidden=20480, heads=128, kv_heads=128, ffn_hidden=81920)}
+    # Of each model: batch, pipeline stages, GPUs, and the micro-batch of ZeRO-3 on them.
+    sizes = {"175B": (1536, 12, ((384, 4), (768, 2), (1536, 1))),
+             "530B": (2240, 35, ((560, 4), (1120, 2), (2240, 1)))}
+    table = Path(scratch) / "zero3.csv"
+    with open(table, "w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, columns, restval="")
+        writer.writeheader()
+        for model, (batch, stages, all_gpus) in sizes.items():
+            for gpus, micro_batch in all_gpus:
+                row = dict(models[model], source="Narayanan et al. 2021 (SC21) Table 2",
+                           confirmed="yes", vocab=51200, seq_len=2048, gpu="A100-80G-SXM", gpus=gpus,
+                           CP=1, precision="fp16 mixed", recompute="full", seq_parallel="n",
+                           network="HDR200x8 (Selene)", iter_time_s=1, global_batch=batch)
+                writer.writerow(dict(row, id=f"{model} zero {gpus}", TP=1, PP=1,
+                                     micro_batch=micro_batch, zero_or_fsdp="ZeRO-3"))
+                writer.writerow(dict(row, id=f"{model} ptd {gpus}", TP=8, PP=stages,
+                                     micro_batch=1, zero_or_fsdp="none"))
+    path = Path(scratch) / "zero3-predicted.csv"
+    done = run(table, "--csv", path)
+    check(done.returncode == 0, done.stderr)
+    with open(path, encoding="utf-8", newline="") as file:
+        step_s = {row["id"]: float(row["predicted_s"] or "nan") for row in csv.DictReader(file)}
+    for model, (_, _, all_gpus) in sizes.items():
+        ratios = [step_s[f"{model} zero {gpus}"] / step_s[f"{model} ptd {gpus}"]
+                  for gpus, _ in all_gpus]
+        check(ratios[0] < ratios[1] < ratios[2], f"{model}: ZeRO-3 over the other is {ratios}")
+        check(ratios[2] > 1.1, f"{model}: ZeRO-3 does not fall behind, {ratios}")
+
+
 def wrong(scratch):
     """Bad input says what and where, and ends with the exit status of its kind."""
     bad = Path(scratch) / "bad.csv"
@@ -177,7 +214,7 @@ def outputs(scratch):
 
 
 with tempfile.TemporaryDirectory(prefix="sand-steps-") as directory:
-    {"pinned": compare, "jobs": jobs, "report": report, "leaveout": left_out, "wrong": wrong}[MODE](directory)
+    {"pinned": compare, "jobs": jobs, "report": report, "leaveout": left_out, "zero3": zero3, "wrong": wrong}[MODE](directory)
 for problem in problems:
     print(problem)
 sys.exit(1 if problems else 0)
