@@ -13,7 +13,7 @@
 const char *sand_domain_kind_name(enum sand_domain_kind kind)
 {
     static const char *const names[SAND_DOMAIN_KINDS] = {"leaf", "spine", "core", "node",
-                                                         "rack", "row",   "hall"};
+                                                         "rack", "pdu",   "row",  "hall"};
     return kind < SAND_DOMAIN_KINDS ? names[kind] : "?";
 }
 
@@ -105,8 +105,29 @@ static uint64_t nodes_per(const struct sand_cluster *c, enum sand_domain_kind ki
     return n;
 }
 
+// Racks of a row, and how many power feeds they take: a feed does not reach into the next row.
+static void feeds_of_row(const struct sand_cluster *c, uint32_t *racks, uint32_t *feeds)
+{
+    *racks = c->racks_per_row > 0 ? c->racks_per_row : c->n_nodes;
+    *feeds = *racks / c->racks_per_pdu + (*racks % c->racks_per_pdu != 0);
+}
+
+static uint32_t n_feeds(const struct sand_cluster *c)
+{
+    uint32_t per_row, feeds;
+    if (c->racks_per_pdu == 0)
+        return 0;
+    feeds_of_row(c, &per_row, &feeds);
+    const uint64_t per_rack = nodes_per(c, SAND_DOMAIN_RACK);
+    const uint32_t racks = (uint32_t)((c->n_nodes + per_rack - 1) / per_rack);
+    const uint32_t left = racks % per_row;
+    return racks / per_row * feeds + left / c->racks_per_pdu + (left % c->racks_per_pdu != 0);
+}
+
 static uint32_t n_places(const struct sand_cluster *c, enum sand_domain_kind kind)
 {
+    if (kind == SAND_DOMAIN_PDU)
+        return n_feeds(c);
     uint64_t per = nodes_per(c, kind);
     return (uint32_t)((c->n_nodes + per - 1) / per);
 }
@@ -115,9 +136,23 @@ struct range {
     uint32_t begin, end; // nodes
 };
 
+static struct range feed_nodes(const struct sand_cluster *c, uint32_t index)
+{
+    uint32_t per_row, feeds;
+    feeds_of_row(c, &per_row, &feeds);
+    const uint64_t per_rack = nodes_per(c, SAND_DOMAIN_RACK), n = c->n_nodes;
+    const uint64_t row = (uint64_t)(index / feeds) * per_row;
+    const uint64_t first = (uint64_t)(index % feeds) * c->racks_per_pdu;
+    const uint64_t last = first + c->racks_per_pdu < per_row ? first + c->racks_per_pdu : per_row;
+    const uint64_t end = (row + last) * per_rack;
+    return (struct range){(uint32_t)((row + first) * per_rack), (uint32_t)(end < n ? end : n)};
+}
+
 static struct range place_nodes(const struct sand_cluster *c, enum sand_domain_kind kind,
                                 uint32_t index)
 {
+    if (kind == SAND_DOMAIN_PDU)
+        return feed_nodes(c, index);
     uint64_t per = nodes_per(c, kind), begin = index * per, end = begin + per;
     return (struct range){(uint32_t)begin, end < c->n_nodes ? (uint32_t)end : c->n_nodes};
 }

@@ -1,4 +1,4 @@
-// Fault domains: what is lost when a switch, a rack, a row or a hall dies.
+// Fault domains: what is lost when a switch, a rack, a power feed, a row or a hall dies.
 // SPDX-License-Identifier: GPL-2.0-or-later
 #ifndef SAND_PLATFORMS_GRAPH_FAULTDOMAIN_H
 #define SAND_PLATFORMS_GRAPH_FAULTDOMAIN_H
@@ -11,6 +11,7 @@ enum sand_domain_kind {
     SAND_DOMAIN_CORE,
     SAND_DOMAIN_NODE,
     SAND_DOMAIN_RACK,
+    SAND_DOMAIN_PDU, // a power feed, where racks hang from one alone
     SAND_DOMAIN_ROW,
     SAND_DOMAIN_HALL,
     SAND_DOMAIN_KINDS
@@ -34,7 +35,8 @@ enum sand_rc sand_fault_domains(const struct sand_graph *graph, const struct san
                                 struct sand_fault_domain **domains, size_t *n,
                                 struct sand_diag *diag);
 
-// One domain by name: "leaf3", "pod0-spine1", "core7", "node12", "rack0", "row1", "hall0".
+// One domain by name: "leaf3", "pod0-spine1", "core7", "node12", "rack0", "pdu3",
+// "row1", "hall0".
 enum sand_rc sand_fault_domain_find(const struct sand_graph *graph,
                                     const struct sand_cluster *cluster, const char *name,
                                     struct sand_fault_domain *domain, struct sand_diag *diag);

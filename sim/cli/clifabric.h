@@ -21,9 +21,12 @@ enum sand_rc sand_cli_with_graph(const struct sand_cli_load *load, sand_cli_grap
 char *sand_cli_bandwidth(double Bps, char *buffer);
 char *sand_cli_percent(double part, double whole, char *buffer);
 
-// A sub-verb that takes an experiment and no options of its own: parses the line, loads, calls
-// `work` with the cluster, prints what is to be said.
-typedef enum sand_rc sand_cli_cluster_fn(const struct sand_cluster *cluster,
+// Whether the argument of --format asks for JSON; anything but text and json ends the program.
+int sand_cli_is_json(struct argp_state *state, const char *format);
+
+// A sub-verb that takes an experiment and --format: parses the line, loads, calls `work` with the
+// cluster, prints what is to be said.
+typedef enum sand_rc sand_cli_cluster_fn(const struct sand_cluster *cluster, int is_json,
                                          struct sand_diag *diag);
 enum sand_rc sand_cli_run_on_cluster(int argc, char **argv, const char *doc,
                                      sand_cli_cluster_fn *work);

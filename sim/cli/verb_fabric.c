@@ -53,24 +53,56 @@ enum sand_rc sand_cli_with_graph(const struct sand_cli_load *load, sand_cli_grap
     return rc;
 }
 
+int sand_cli_is_json(struct argp_state *state, const char *format)
+{
+    if (strcmp(format, "json") != 0 && strcmp(format, "text") != 0)
+        argp_error(state, "--format is \"%s\": must be text or json", format);
+    return strcmp(format, "json") == 0;
+}
+
+enum { KEY_FORMAT = 256 };
+
+struct cluster_options {
+    struct sand_cli_load load;
+    int is_json;
+};
+
+static error_t parse_on_cluster(int key, char *arg, struct argp_state *state)
+{
+    struct cluster_options *asked = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &asked->load;
+        return 0;
+    case KEY_FORMAT:
+        asked->is_json = sand_cli_is_json(state, arg);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
 enum sand_rc sand_cli_run_on_cluster(int argc, char **argv, const char *doc_text,
                                      sand_cli_cluster_fn *work)
 {
     static const struct argp_child children[] = {{&sand_cli_load_argp, 0, NULL, 0}, {0}};
-    const struct argp argp = {NULL, sand_cli_pass_input, "EXPERIMENT.xml", doc_text, children, NULL,
+    static const struct argp_option options[] = {
+        {"format", KEY_FORMAT, "FORMAT", 0, "text (default) or json; SI units in the latter", 0},
+        {0}};
+    const struct argp argp = {options, parse_on_cluster, "EXPERIMENT.xml", doc_text, children, NULL,
                               NULL};
-    struct sand_cli_load load = {0};
+    struct cluster_options asked = {0};
     struct sand_spec *spec = NULL;
     struct sand_diag diag = {0};
-    sand_cli_parse(&argp, argc, argv, &load);
-    enum sand_rc rc = sand_cli_load_spec(&load, &spec, &diag);
+    sand_cli_parse(&argp, argc, argv, &asked);
+    enum sand_rc rc = sand_cli_load_spec(&asked.load, &spec, &diag);
     if (rc == SAND_OK)
-        rc = work(&sand_spec_experiment(spec)->cluster, &diag);
+        rc = work(&sand_spec_experiment(spec)->cluster, asked.is_json, &diag);
     if (spec)
         sand_spec_free(spec);
     sand_diag_print(&diag, stderr);
     sand_diag_clear(&diag);
-    sand_cli_load_clear(&load);
+    sand_cli_load_clear(&asked.load);
     return rc;
 }
 

@@ -80,9 +80,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         parse_range(state, "--to", arg, &cut->sides[1]);
         return 0;
     case KEY_FORMAT:
-        if (strcmp(arg, "json") != 0 && strcmp(arg, "text") != 0)
-            argp_error(state, "--format is \"%s\": must be text or json", arg);
-        cut->is_json = strcmp(arg, "json") == 0;
+        cut->is_json = sand_cli_is_json(state, arg);
         return 0;
     case ARGP_KEY_END:
         if (cut->sides[0].is_given != cut->sides[1].is_given)

@@ -1,12 +1,14 @@
-// sandtable fabric faults: what is lost when a switch, a rack, a row or a hall dies.
+// sandtable fabric faults: what is lost when a switch, a rack, a power feed, a row or a hall dies.
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <inttypes.h>
+#include <stdlib.h>
 
 #include "clifabric.h"
 #include "faultdomain.h"
+#include "json.h"
 #include "mem.h"
 
-enum { KEY_OF = 256 };
+enum { KEY_OF = 256, KEY_FORMAT };
 
 static const char doc[] =
     "Examples:\n"
@@ -19,17 +21,20 @@ static const char doc[] =
     "size, uplinks and side of the bisection) are one line, computed for the first of them. Where "
     "switches stand is not described: a leaf is in a rack, row or hall if all its nodes are, a "
     "spine "
-    "if all leaves of its pod are, a core in none. Power feeds (PDUs) are not described yet.";
+    "if all leaves of its pod are, a core in none. Power feeds (pdu0, ...) need racks_per_pdu of "
+    "the cluster.";
 
 static const struct argp_option options[] = {
     {"of", KEY_OF, "NAME", 0,
-     "Only this switch, node, rack, row or hall; may be given more than once", 0},
+     "Only this switch, node, rack, pdu, row or hall; may be given more than once", 0},
+    {"format", KEY_FORMAT, "FORMAT", 0, "text (default) or json", 0},
     {0}};
 
 struct fault_options {
     struct sand_cli_load load;
     const char **names;
     size_t n, capacity;
+    int is_json;
 };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -45,6 +50,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
             argp_failure(state, sand_rc_exit_status(SAND_ERR_NOMEM), 0, "out of memory");
         faults->names = names;
         faults->names[faults->n++] = arg;
+        return 0;
+    case KEY_FORMAT:
+        faults->is_json = sand_cli_is_json(state, arg);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -70,18 +78,64 @@ static void print_domain(const struct sand_graph *g, const struct sand_fault_dom
            sand_cli_percent(d->effect.bisection_Bps, healthy_Bps, share));
 }
 
-static enum sand_rc print_named(const struct sand_experiment *experiment,
-                                const struct sand_graph *graph, const struct fault_options *faults,
-                                double healthy_Bps, struct sand_diag *diag)
+static void print_domain_json(const struct sand_graph *g, const struct sand_fault_domain *d,
+                              const char *comma)
 {
-    for (size_t i = 0; i < faults->n; i++) {
-        struct sand_fault_domain domain;
-        SAND_TRY(
-            sand_fault_domain_find(graph, &experiment->cluster, faults->names[i], &domain, diag));
-        if (i == 0)
-            print_header(healthy_Bps);
-        print_domain(graph, &domain, healthy_Bps);
+    char name[48];
+    printf("%s\n    {\"domain\": ", comma);
+    sand_json_string(stdout, sand_fault_domain_name(g, d, name, sizeof name));
+    printf(", \"kind\": \"%s\", \"alike\": %" PRIu32 ", \"switches\": %" PRIu32
+           ", \"nodes_dead\": %" PRIu32 ", \"nodes_cut\": %" PRIu32 ", \"nodes_slower\": %" PRIu32
+           ", \"bisection_Bps\": ",
+           sand_domain_kind_name(d->kind), d->n_alike, d->n_switches, d->effect.nodes_dead,
+           d->effect.nodes_cut, d->effect.nodes_slow);
+    sand_json_number(stdout, d->effect.bisection_Bps);
+    printf("}");
+}
+
+static void print_all(const struct sand_graph *g, const struct sand_fault_domain *domains, size_t n,
+                      double healthy_Bps, int is_json)
+{
+    if (!is_json) {
+        print_header(healthy_Bps);
+        for (size_t i = 0; i < n; i++)
+            print_domain(g, &domains[i], healthy_Bps);
+        return;
     }
+    printf("{\n  \"bisection_Bps\": ");
+    sand_json_number(stdout, healthy_Bps);
+    printf(",\n  \"domains\": [");
+    for (size_t i = 0; i < n; i++)
+        print_domain_json(g, &domains[i], i > 0 ? "," : "");
+    printf("\n  ]\n}\n");
+}
+
+static int compare_domains(const void *a, const void *b)
+{
+    const struct sand_fault_domain *x = a, *y = b;
+    if (x->kind != y->kind)
+        return x->kind < y->kind ? -1 : 1;
+    return (x->index > y->index) - (x->index < y->index);
+}
+
+// The domains asked for, or one of every group that looks alike, kind after kind.
+static enum sand_rc find_domains(const struct sand_experiment *experiment,
+                                 const struct sand_graph *graph, const struct fault_options *faults,
+                                 struct sand_fault_domain **domains, size_t *n,
+                                 struct sand_diag *diag)
+{
+    if (faults->n == 0) {
+        SAND_TRY(sand_fault_domains(graph, &experiment->cluster, domains, n, diag));
+        qsort(*domains, *n, sizeof **domains, compare_domains);
+        return SAND_OK;
+    }
+    *n = faults->n;
+    *domains = sand_calloc(faults->n, sizeof **domains);
+    if (!*domains)
+        return sand_fail(diag, SAND_ERR_NOMEM, "out of memory");
+    for (size_t i = 0; i < faults->n; i++)
+        SAND_TRY(sand_fault_domain_find(graph, &experiment->cluster, faults->names[i],
+                                        &(*domains)[i], diag));
     return SAND_OK;
 }
 
@@ -94,16 +148,11 @@ static enum sand_rc print_faults(const struct sand_experiment *experiment,
     struct sand_fault_domain *domains = NULL;
     size_t n = 0;
     SAND_TRY(sand_graph_bisection(graph, NULL, &healthy, diag));
-    if (faults->n > 0)
-        return print_named(experiment, graph, faults, healthy.value_Bps, diag);
-    SAND_TRY(sand_fault_domains(graph, &experiment->cluster, &domains, &n, diag));
-    print_header(healthy.value_Bps);
-    for (unsigned kind = 0; kind < SAND_DOMAIN_KINDS; kind++)
-        for (size_t i = 0; i < n; i++)
-            if (domains[i].kind == (enum sand_domain_kind)kind)
-                print_domain(graph, &domains[i], healthy.value_Bps);
+    const enum sand_rc rc = find_domains(experiment, graph, faults, &domains, &n, diag);
+    if (rc == SAND_OK)
+        print_all(graph, domains, n, healthy.value_Bps, faults->is_json);
     sand_free(domains);
-    return SAND_OK;
+    return rc;
 }
 
 static enum sand_rc run(int argc, char **argv)

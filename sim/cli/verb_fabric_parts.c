@@ -4,6 +4,7 @@
 
 #include "clifabric.h"
 #include "fabricparts.h"
+#include "json.h"
 #include "spec.h"
 #include "units.h"
 
@@ -97,21 +98,75 @@ static void warn_of_prices(const struct sand_cluster *cluster, struct sand_diag 
                       prices->id, prices->switch_ports, cluster->fabric.radix);
 }
 
-static enum sand_rc print_parts(const struct sand_cluster *cluster, struct sand_diag *diag)
+static void print_number(const char *name, double value, const char *comma)
+{
+    printf("  \"%s\": ", name);
+    sand_json_number(stdout, value);
+    printf("%s\n", comma);
+}
+
+static void print_json(const struct sand_cluster *cluster, const struct sand_fabric_parts *p)
+{
+    static const char *const runs[] = {"node", "leaf", "core"};
+    const struct sand_fabric_counts *c = &p->counts;
+    printf("{\n  \"cluster\": ");
+    sand_json_string(stdout, cluster->name);
+    printf(",\n  \"gpus\": %" PRIu32 ",\n", sand_cluster_gpus(cluster));
+    const struct {
+        const char *name;
+        uint64_t n;
+    } counts[] = {{"leaves", c->leaves},
+                  {"spines", c->spines},
+                  {"cores", c->cores},
+                  {"routers", c->routers},
+                  {"circuit_switches", c->circuit_switches},
+                  {"switches", p->switches},
+                  {"cables", p->cables},
+                  {"transceivers", p->transceivers}};
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+        printf("  \"%s\": %" PRIu64 ",\n", counts[i].name, counts[i].n);
+    for (int run = 0; run < SAND_CABLE_RUNS; run++) {
+        printf("  \"%s_cables\": {\"cables\": %" PRIu64 ", \"copper\": %s, \"length_m\": ",
+               runs[run], p->runs[run].cables, p->runs[run].is_copper ? "true" : "false");
+        sand_json_number(stdout, p->runs[run].length_m);
+        printf("},\n");
+    }
+    print_number("cable_m", p->cable_m, cluster->prices ? "," : "");
+    if (cluster->prices) {
+        print_number("switch_W", p->switch_W, ",");
+        print_number("transceiver_W", p->transceiver_W, ",");
+        print_number("switch_usd", p->switch_usd, ",");
+        print_number("transceiver_usd", p->transceiver_usd, ",");
+        print_number("cable_usd", p->cable_usd, "");
+    }
+    printf("}\n");
+}
+
+static void print_text(const struct sand_cluster *cluster, const struct sand_fabric *fabric,
+                       const struct sand_fabric_parts *parts)
+{
+    printf("%s: %" PRIu32 " nodes, %" PRIu32 " GPUs\n\n", cluster->name, cluster->n_nodes,
+           sand_cluster_gpus(cluster));
+    print_counts(fabric, parts);
+    if (cluster->prices != NULL)
+        print_prices(parts, cluster->prices, sand_cluster_gpus(cluster));
+    else
+        printf("\nno price list: every cable counts as optical; for watts and dollars write "
+               "prices=\"sandtable:prices/ndr400-2024\" on <cluster>\n");
+}
+
+static enum sand_rc print_parts(const struct sand_cluster *cluster, int is_json,
+                                struct sand_diag *diag)
 {
     struct sand_fabric *fabric = NULL;
     struct sand_fabric_parts parts;
     SAND_TRY(sand_fabric_build(cluster, &fabric, diag));
     sand_fabric_parts_list(fabric, cluster, &parts);
     warn_of_prices(cluster, diag);
-    printf("%s: %" PRIu32 " nodes, %" PRIu32 " GPUs\n\n", cluster->name, cluster->n_nodes,
-           sand_cluster_gpus(cluster));
-    print_counts(fabric, &parts);
-    if (cluster->prices != NULL)
-        print_prices(&parts, cluster->prices, sand_cluster_gpus(cluster));
+    if (is_json)
+        print_json(cluster, &parts);
     else
-        printf("\nno price list: every cable counts as optical; for watts and dollars write "
-               "prices=\"sandtable:prices/ndr400-2024\" on <cluster>\n");
+        print_text(cluster, fabric, &parts);
     sand_fabric_free(fabric);
     return SAND_OK;
 }

@@ -4,6 +4,7 @@
 
 #include "clifabric.h"
 #include "fabric.h"
+#include "json.h"
 #include "spec.h"
 #include "units.h"
 
@@ -90,11 +91,9 @@ static void print_flows(const struct sand_fabric *f, const struct sand_fabric_sp
                100 * sand_fabric_goodput(spec->loss, spec->loss_window));
 }
 
-static enum sand_rc show(const struct sand_cluster *cluster, struct sand_diag *diag)
+static void show_text(const struct sand_cluster *cluster, const struct sand_fabric *f)
 {
-    struct sand_fabric *f = NULL;
     char text[48], each[48];
-    SAND_TRY(sand_fabric_build(cluster, &f, diag));
     printf("%-16s %s\n", "cluster", cluster->name);
     printf("%-16s %" PRIu32 " %s, %" PRIu32 " GPUs and %" PRIu32 " NICs of %s each\n", "nodes",
            f->n_nodes, cluster->node_type->id, f->gpus_per_node, f->nics_per_node,
@@ -125,6 +124,35 @@ static enum sand_rc show(const struct sand_cluster *cluster, struct sand_diag *d
         printf("%-16s none: one node has no halves\n", "bisection");
     else
         printf("%-16s none: not all halves are joined by the network\n", "bisection");
+}
+
+static void show_json(const struct sand_cluster *cluster, const struct sand_fabric *f)
+{
+    static const char *const kinds[] = {"fat_tree", "rail_optimised", "rail_only", "dragonfly",
+                                        "torus"};
+    static const char *const spreadings[] = {"even", "static", "adaptive", "hash"};
+    struct sand_fabric_counts c;
+    sand_fabric_count(f, &c);
+    printf("{\n  \"cluster\": ");
+    sand_json_string(stdout, cluster->name);
+    printf(",\n  \"fabric\": \"%s\",\n  \"spreading\": \"%s\",\n", kinds[f->kind],
+           spreadings[f->spreading]);
+    printf("  \"nodes\": %" PRIu32 ",\n  \"gpus_per_node\": %" PRIu32
+           ",\n  \"nics_per_node\": %" PRIu32 ",\n  \"tiers\": %" PRIu32 ",\n  \"rails\": %" PRIu32
+           ",\n  \"planes\": %" PRIu32 ",\n",
+           f->n_nodes, f->gpus_per_node, f->nics_per_node, f->n_tiers, f->n_rails, f->n_planes);
+    printf("  \"leaves\": %" PRIu64 ",\n  \"spines\": %" PRIu64 ",\n  \"cores\": %" PRIu64
+           ",\n  \"routers\": %" PRIu64 ",\n  \"impaired\": %zu,\n  \"bisection_Bps\": ",
+           c.leaves, c.spines, c.cores, c.routers, cluster->n_impaired);
+    sand_json_number(stdout, sand_fabric_bisection_Bps(f));
+    printf("\n}\n");
+}
+
+static enum sand_rc show(const struct sand_cluster *cluster, int is_json, struct sand_diag *diag)
+{
+    struct sand_fabric *f = NULL;
+    SAND_TRY(sand_fabric_build(cluster, &f, diag));
+    (is_json ? show_json : show_text)(cluster, f);
     sand_fabric_free(f);
     return SAND_OK;
 }

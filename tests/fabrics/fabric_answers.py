@@ -33,5 +33,41 @@ def generations():
     ])
 
 
+def fabric(verb, example, *options):
+    out = subprocess.run([SANDTABLE, "fabric", verb, os.path.join(FABRICS, example), "--format=json",
+                          "--data", SOURCE, *options], check=True, stdout=subprocess.PIPE)
+    return json.loads(out.stdout)
+
+
+def json_says_what_text_says():
+    """Counts of the SuperPOD of 128 nodes (RA-11333-001 v11): 32 leaves, 16 spines, 1,024 cables a tier."""
+    shown = fabric("show", "rail-optimised.xml")
+    parts = fabric("parts", "rail-optimised.xml")
+    return all([
+        check("show: counts", (shown["leaves"], shown["spines"]) == (32, 16)),
+        check("parts: counts", (parts["leaves"], parts["spines"]) == (32, 16)),
+        check("parts: cables", parts["node_cables"]["cables"] == parts["leaf_cables"]["cables"] == 1024),
+        check("parts: dollars", parts["switch_usd"] == 48 * 36000),
+    ])
+
+
+def power_feeds():
+    """128 nodes, 4 a rack, 6 racks a row: rows of 24 nodes, the last of 8. Feeds of 4 racks: 16 and 8 nodes a
+    row; 5 full rows and one feed of 8 nodes more. None reaches into the next row."""
+    floor = ["--set", "cluster/@nodes_per_rack=4", "--set", "cluster/@racks_per_row=6",
+             "--set", "cluster/@racks_per_pdu=4"]
+    found = [d for d in fabric("faults", "rail-optimised.xml", *floor)["domains"] if d["kind"] == "pdu"]
+    dead = {}
+    for d in found:
+        dead[d["nodes_dead"]] = dead.get(d["nodes_dead"], 0) + d["alike"]
+    last = fabric("faults", "rail-optimised.xml", *floor, "--of=pdu10")["domains"][0]
+    return all([
+        check("feeds: 5 of 16 nodes, 6 of 8", dead == {16: 5, 8: 6}),
+        check("feeds: the last is there", last["nodes_dead"] == 8),
+        check("feeds: none without racks_per_pdu",
+              not [d for d in fabric("faults", "rail-optimised.xml")["domains"] if d["kind"] == "pdu"]),
+    ])
+
+
 if __name__ == "__main__":
-    sys.exit(0 if all([generations()]) else 1)
+    sys.exit(0 if all([generations(), json_says_what_text_says(), power_feeds()]) else 1)
