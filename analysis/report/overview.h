@@ -66,7 +66,7 @@ struct sand_job_states { // all runs; ended_*: as the job's record says
 
 struct sand_job_group { // jobs alike in one way and in how they ended, a run
     const char *by, *name, *ending;
-    double jobs, gpu_s;
+    double jobs, gpu_s, asked_gpu_s, useful_gpu_s;
     double wait_mean_s, wait_p50_s, wait_p95_s, wait_max_s;
     double completion_mean_s, completion_p50_s, completion_p95_s;
     double slowdown_mean, slowdown_p50, slowdown_p95;
@@ -106,8 +106,10 @@ struct sand_overview {
     struct sand_job_states states;
     struct sand_job_group *groups; // by kind, name and ending
     size_t n_groups;
-    struct sand_summary use; // GPU time held / (capacity x window)
-    double window_s;         // first submit to last end, mean over runs
+    // GPU time held, and useful on GPUs asked for, over capacity x window; classes fragment and
+    // idle, and what was held and not asked for, over capacity x time.
+    struct sand_summary use, useful_use, fragment, idle, unasked;
+    double window_s; // first submit to last end, mean over runs
 };
 
 // Fills *overview from the results; texts and arrays live in `arena` or in the results. O(rows

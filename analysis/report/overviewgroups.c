@@ -38,6 +38,8 @@ static struct sand_job_group mean_of(const struct sand_groups_row *const *rows, 
     for (size_t i = 0; i < n; i++) {
         g.jobs += (double)rows[i]->jobs / runs;
         g.gpu_s += rows[i]->gpu_s / runs;
+        g.asked_gpu_s += rows[i]->asked_gpu_s / runs;
+        g.useful_gpu_s += rows[i]->useful_gpu_s / runs;
         g.wait_mean_s += rows[i]->wait_mean_s / some;
         g.wait_p50_s += rows[i]->wait_p50_s / some;
         g.wait_p95_s += rows[i]->wait_p95_s / some;
@@ -52,34 +54,67 @@ static struct sand_job_group mean_of(const struct sand_groups_row *const *rows, 
     return g;
 }
 
-// Busy GPU time over capacity x window of one run, and the window: first submit to last end.
-static double use_of(const struct sand_rowset *rows, const struct sand_overview *overview,
-                     uint32_t replication, double *window_s)
+// First submit to last end of one run, seconds.
+static double window_of(const struct sand_rowset *rows, uint32_t replication)
 {
     const struct sand_run_window *window = &rows->windows[sand_run_index(rows, replication)];
     const int64_t first = window->first_ns, last = window->last_ns;
-    double gpu_s = 0;
-    for (size_t i = 0; i < rows->n_groups; i++)
-        if (rows->groups[i].replication == replication &&
-            strcmp(rows->groups[i].by.text, "all") == 0)
-            gpu_s += rows->groups[i].gpu_s;
-    *window_s = last > first ? sand_s_from_ns(last - first) : 0;
-    return gpu_s / (overview->capacity_gpus * *window_s);
+    return last > first ? sand_s_from_ns(last - first) : 0;
+}
+
+enum use { USE_HELD, USE_USEFUL, USE_UNASKED, USE_FRAGMENT, USE_IDLE, USES };
+
+static void add_groups(const struct sand_rowset *rows, uint32_t replication, double uses[USES])
+{
+    for (size_t i = 0; i < rows->n_groups; i++) {
+        const struct sand_groups_row *group = &rows->groups[i];
+        if (group->replication != replication || strcmp(group->by.text, "all") != 0)
+            continue;
+        uses[USE_HELD] += group->gpu_s;
+        uses[USE_USEFUL] += group->useful_gpu_s;
+        uses[USE_UNASKED] += fmax(0, group->gpu_s - group->asked_gpu_s); // equal but for rounding
+    }
+}
+
+static void add_classes(const struct sand_rowset *rows, uint32_t replication, double uses[USES])
+{
+    for (size_t i = 0; i < rows->n_cluster; i++) {
+        const struct sand_cluster_row *row = &rows->cluster[i];
+        if (row->replication != replication)
+            continue;
+        if (strcmp(row->gpu_class.text, "fragment") == 0)
+            uses[USE_FRAGMENT] += row->gpu_s;
+        else if (strcmp(row->gpu_class.text, "idle") == 0)
+            uses[USE_IDLE] += row->gpu_s;
+    }
 }
 
 static enum sand_rc summarise_use(const struct sand_rowset *rows, struct sand_arena *arena,
                                   struct sand_overview *overview)
 {
     const size_t n = rows->n_replications;
-    double *const use = sand_arena_alloc(arena, n + 1, sizeof *use);
-    double window_s;
-    if (!use)
+    struct sand_summary *const targets[USES] = {[USE_HELD] = &overview->use,
+                                                [USE_USEFUL] = &overview->useful_use,
+                                                [USE_UNASKED] = &overview->unasked,
+                                                [USE_FRAGMENT] = &overview->fragment,
+                                                [USE_IDLE] = &overview->idle};
+    double *const shares = sand_arena_alloc(arena, USES * n + 1, sizeof *shares);
+    if (!shares)
         return SAND_ERR_NOMEM;
     for (size_t i = 0; i < n; i++) {
-        use[i] = use_of(rows, overview, rows->replications[i].replication, &window_s);
+        const uint32_t replication = rows->replications[i].replication;
+        const double window_s = window_of(rows, replication);
+        double uses[USES] = {0};
+        add_groups(rows, replication, uses);
+        add_classes(rows, replication, uses);
         overview->window_s += window_s / (double)n;
+        for (int use = 0; use < USES; use++)
+            shares[(size_t)use * n + i] =
+                uses[use] /
+                (overview->capacity_gpus * (use <= USE_USEFUL ? window_s : overview->duration_s));
     }
-    overview->use = sand_summarise(use, n);
+    for (int use = 0; use < USES; use++)
+        *targets[use] = sand_summarise(shares + (size_t)use * n, n);
     return SAND_OK;
 }
 

@@ -1,5 +1,6 @@
 // The summary for people: waits, completion times and slowdowns, with what they mean.
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -66,17 +67,72 @@ static void print_by(FILE *out, const struct sand_overview *overview, const char
         fprintf(out, "  and %zu more by %s with less GPU time\n", total - n, by);
 }
 
-static void print_use(FILE *out, enum sand_style style, const struct sand_overview *overview)
+// ---- use ----------------------------------------------------------------------------------------
+
+static const char use_definitions[] =
+    "held: GPU time held by jobs; useful: GPU time of surviving steps at the healthy step's pace, "
+    "on "
+    "GPUs asked for, no wait for data; both over GPUs x window, the window from first submit to "
+    "last "
+    "end. not asked: GPU time held beyond what was asked for, since nodes were held whole; "
+    "fragment: "
+    "free GPUs of nodes that jobs hold in part; idle: nodes without a job; these over GPUs x the "
+    "whole time. Lines of groups: their part of held and useful, and not asked over what they "
+    "held. "
+    "Every ending counts.";
+
+static void put_share(FILE *out, enum sand_style style, const char *label,
+                      const struct sand_summary *share)
 {
     fputs("  ", out);
-    sand_text_pad(out, "utilisation", SAND_TEXT_LABEL + 6);
-    sand_text_pad_left(out, sand_text_percent(overview->use.mean).s, FIGURE_WIDTH);
-    if (overview->use.n >= 2)
-        sand_summary_spread(out, style, overview->use.ci95,
-                            sand_text_fixed(100.0 * overview->use.ci95, 2).s, 11);
-    fprintf(out, "\n      GPU time held by jobs / (%s GPUs x %s from first submit to last end)\n",
+    sand_text_pad(out, label, SAND_TEXT_LABEL + 6);
+    sand_text_pad_left(out, sand_text_percent(share->mean).s, FIGURE_WIDTH);
+    if (share->n >= 2)
+        sand_summary_spread(out, style, share->ci95, sand_text_fixed(100.0 * share->ci95, 2).s, 11);
+    fputc('\n', out);
+}
+
+// The groups of one kind and name lie together, one for each ending.
+static void print_use_by(FILE *out, const struct sand_overview *overview, const char *by)
+{
+    const double whole_s = overview->capacity_gpus * overview->window_s;
+    for (size_t i = 0, end; i < overview->n_groups; i = end) {
+        const struct sand_job_group *first = &overview->groups[i];
+        double gpu_s = 0, asked_gpu_s = 0, useful_gpu_s = 0;
+        for (end = i; end < overview->n_groups && strcmp(first[end - i].by, first->by) == 0 &&
+                      strcmp(first[end - i].name, first->name) == 0;
+             end++) {
+            gpu_s += first[end - i].gpu_s;
+            asked_gpu_s += first[end - i].asked_gpu_s;
+            useful_gpu_s += first[end - i].useful_gpu_s;
+        }
+        if (strcmp(first->by, by) != 0 || !(gpu_s > 0))
+            continue;
+        fprintf(out, "  %s ", by);
+        sand_text_pad(out, first->name, SAND_TEXT_LABEL + 5 - (int)strlen(by));
+        sand_text_pad_left(out, sand_text_percent(gpu_s / whole_s).s, FIGURE_WIDTH);
+        sand_text_pad_left(out, sand_text_percent(useful_gpu_s / whole_s).s, FIGURE_WIDTH);
+        sand_text_pad_left(out, sand_text_percent(fmax(0, 1 - asked_gpu_s / gpu_s)).s,
+                           FIGURE_WIDTH + 2);
+        fputc('\n', out);
+    }
+}
+
+static void print_use(FILE *out, enum sand_style style, const struct sand_overview *overview)
+{
+    sand_text_heading(out, style, "USE OF THE GPUS", "    share of GPU time");
+    put_share(out, style, "utilisation (held)", &overview->use);
+    put_share(out, style, "useful utilisation", &overview->useful_use);
+    put_share(out, style, "not asked for", &overview->unasked);
+    put_share(out, style, "fragment", &overview->fragment);
+    put_share(out, style, "idle", &overview->idle);
+    fprintf(out, "  %-32s%9s%9s%11s\n", "by group", "held", "useful", "not asked");
+    print_use_by(out, overview, "class");
+    print_use_by(out, overview, "size");
+    fprintf(out, "  GPU time held by jobs / (%s GPUs x %s from first submit to last end)\n",
             sand_text_whole(overview->capacity_gpus).s,
             sand_text_quantity(overview->window_s, SAND_DIM_TIME).s);
+    sand_text_wrap(out, use_definitions, 0);
 }
 
 void sand_summary_print_groups(FILE *out, enum sand_style style,
@@ -90,6 +146,6 @@ void sand_summary_print_groups(FILE *out, enum sand_style style,
     print_by(out, overview, "class");
     print_by(out, overview, "size");
     print_by(out, overview, "user");
-    print_use(out, style, overview);
     sand_text_wrap(out, definitions, 0);
+    print_use(out, style, overview);
 }

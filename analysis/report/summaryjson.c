@@ -228,6 +228,10 @@ static void put_job_groups(struct json *json, const struct sand_overview *overvi
 {
     number(json, "utilisation", overview->use.mean);
     number(json, "utilisation_window_s", overview->window_s);
+    number(json, "useful_utilisation", overview->useful_use.mean);
+    number(json, "not_asked_share", overview->unasked.mean);
+    number(json, "fragment_share", overview->fragment.mean);
+    number(json, "idle_share", overview->idle.mean);
     begin(json, "job_groups", '[');
     for (size_t i = 0; i < overview->n_groups; i++) {
         const struct sand_job_group *const group = &overview->groups[i];
@@ -237,6 +241,8 @@ static void put_job_groups(struct json *json, const struct sand_overview *overvi
         text(json, "ending", group->ending);
         number(json, "jobs", group->jobs);
         number(json, "gpu_s", group->gpu_s);
+        number(json, "asked_gpu_s", group->asked_gpu_s);
+        number(json, "useful_gpu_s", group->useful_gpu_s);
         number(json, "wait_mean_s", group->wait_mean_s);
         number(json, "wait_p50_s", group->wait_p50_s);
         number(json, "wait_p95_s", group->wait_p95_s);

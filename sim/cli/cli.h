@@ -40,7 +40,7 @@ extern const struct sand_verb sand_verb_run, sand_verb_validate, sand_verb_step,
     sand_verb_explain;
 extern const struct sand_verb sand_verb_fabric, sand_verb_export, sand_verb_import;
 extern const struct sand_verb sand_verb_validate_steps, sand_verb_validate_collectives,
-    sand_verb_collective, sand_verb_backtest;
+    sand_verb_collective, sand_verb_backtest, sand_verb_compare;
 
 // Runs the program; returns its exit status.
 int sand_cli_main(int argc, char **argv);

@@ -53,6 +53,7 @@ struct sand_mix_class {
     const struct sand_transformer *model;
     const struct sand_software *software;
     struct sand_split split;
+    struct sand_checkpoint_spec checkpoint; // likewise
 };
 
 // Figures of a source that a mix is fitted to; they are printed beside what was generated.

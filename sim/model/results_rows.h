@@ -173,6 +173,8 @@ struct sand_groups_row {
     sand_cell_str ending;
     sand_cell_u64 jobs;
     sand_cell_f64 gpu_s;
+    sand_cell_f64 asked_gpu_s;
+    sand_cell_f64 useful_gpu_s;
     sand_cell_f64 wait_mean_s;
     sand_cell_f64 wait_p50_s;
     sand_cell_f64 wait_p95_s;

@@ -34,6 +34,7 @@ struct group {
     const char *name, *ending;
     uint64_t jobs;
     sand_gpu_ns held_gpu_ns;
+    double asked_gpu_s, useful_gpu_s;
     struct measure measures[FIGURES];
 };
 
@@ -154,6 +155,9 @@ static enum sand_rc count_in(struct sand_world *w, const struct sand_world_job *
     struct group *group = &w->groups->groups[number];
     group->jobs++;
     group->held_gpu_ns += j->held_gpu_ns;
+    const double asked = sand_job_gpus(j->spec, w->gpus_per_node);
+    group->asked_gpu_s += sand_gpu_s(j->held_gpu_ns) * asked / (double)j->gpus;
+    group->useful_gpu_s += sand_s_from_ns(j->useful_ns) * asked;
     for (uint32_t figure = 0; figure < FIGURES; figure++) {
         const struct value value = {number, figure, figure_of(j, (enum figure)figure)};
         if (isnan(value.value))
@@ -231,6 +235,8 @@ static enum sand_rc emit(struct sand_world *w, struct group *group)
     struct sand_groups_row row = {.replication = w->options->replication,
                                   .jobs = group->jobs,
                                   .gpu_s = sand_gpu_s(group->held_gpu_ns),
+                                  .asked_gpu_s = group->asked_gpu_s,
+                                  .useful_gpu_s = group->useful_gpu_s,
                                   .wait_mean_s = mean[FIGURE_WAIT],
                                   .wait_p50_s = m[FIGURE_WAIT].p50,
                                   .wait_p95_s = m[FIGURE_WAIT].p95,

@@ -275,6 +275,7 @@ void sand_life_make_useful(struct sand_world *w, struct sand_world_job *j,
     rebook(w, SAND_GPU_USEFUL, gpus * (safe.time_ns - safe.slow_ns - safe.data_ns));
     j->durable += safe.steps;
     j->durable_ns += safe.time_ns;
+    j->useful_ns += safe.time_ns - safe.slow_ns - safe.data_ns;
     j->durable_spent = *spent;
 }
 

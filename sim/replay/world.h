@@ -191,6 +191,7 @@ struct sand_world_job {
     int64_t start_ns, end_ns;
     uint64_t steps_lost, executed, incidents, planned, checkpoints, plans, stalls;
     int64_t executed_ns, neighbours_ns, durable_ns, stall_ns;
+    int64_t useful_ns; // of durable_ns what is neither slower than healthy nor waiting for data
     double executed_flops, executed_hw_flops, executed_peak_s; // the last: gpus x peak x time
     double plans_s;
     sand_gpu_ns held_gpu_ns;

@@ -294,6 +294,10 @@ static const struct spec_field mix_class_fields[] = {
 
 static const struct spec_child mix_class_children[] = {
     {.element = &spec_split, .offset = offsetof(struct sand_mix_class, split), .max = 1},
+    {.element = &spec_checkpoint,
+     .offset = offsetof(struct sand_mix_class, checkpoint),
+     .max = 1,
+     .presets = 1},
     {.element = &spec_mix_size, MANY(struct sand_mix_class, sizes), .min = 1},
     {.element = &spec_mix_end, MANY(struct sand_mix_class, ends), .min = 1},
 };

@@ -95,7 +95,7 @@ class JobClass:
 
     def __init__(self, name, share, sizes, ends, runs, sigma, **attributes):
         self.name, self.share, self.sizes, self.ends = name, share, sizes, ends
-        self.runs, self.sigma, self.attributes = dict(runs), sigma, attributes
+        self.runs, self.sigma, self.attributes, self.trains = dict(runs), sigma, attributes, ()
         self.medians = {}
 
     def gpus(self):
@@ -238,6 +238,21 @@ KALOS = {"jobs": 19907, "mean_gpus": 26.77, "median_gpus": 1, "mean_run": 1259.6
 ACME_DAYS = 184  # March to August 2023, the span in AcmeTrace's README
 
 
+# What no source of the mix says: which models its two training classes train, and how. A run drawn from the laws is
+# what the job takes on the first nodes of an empty cluster; on other nodes, or beside others, it takes longer.
+SPLIT = ('micro_batch="1" sequence="8192" sequence_parallel="yes" distributed_optimizer="yes"\n'
+         '               overlap_grad_reduce="yes" overlap_param_gather="yes" buckets="8" recompute="selective" '
+         'precision="bf16"/>')
+TRAINS = {
+    "pre-training": ("sandtable:model/llama-3-70b", "sandtable:software/megatron-core-24",
+                     f'<split tp="8" pp="2" dp="16" virtual_stages="1" global_batch="512" {SPLIT}',
+                     '<checkpoint policy="checkpoint/daly" mode="blocking"/>'),
+    "fine-tuning": ("sandtable:model/llama-3-8b", "sandtable:software/megatron-core-24",
+                    f'<split tp="2" pp="1" dp="4" virtual_stages="1" global_batch="128" {SPLIT}',
+                    '<checkpoint policy="checkpoint/daly" mode="blocking"/>'),
+}
+
+
 def campus():
     """A campus cluster of 2,048 GPUs, fitted to RSC-1 scaled by its size."""
     scale = 2048 / 16000
@@ -260,6 +275,7 @@ def campus():
         relative = {"complete": 1.0, "cancel": 1.0, "fail": 0.5}
         scale_run = mean / sum(ends[o] * relative[o] for o in OUTCOMES)
         c.runs = {o: relative[o] * scale_run for o in OUTCOMES}
+        c.trains = TRAINS.get(name, ())
         classes.append(c)
     set_medians(classes, bound)
     figures = [("one_gpu", 0.4, 0.05), ("large_time", 0.66, 0.005), ("mean_gpu_s", round(gpu_s, 1), 0.005)]
@@ -270,8 +286,8 @@ def campus():
               "2% requeued, 0.1% each node failure and out of memory, the rest (timeouts among them) taken as cancelled, jobs of at most "
               "7 days; rate and run are scaled from these to 2,048 GPUs by tests/mixes/fit_mixes.py; " + CYCLE)
     return {"id": "llm-campus-2048", "title": "LLM jobs of a campus cluster with 2,048 GPUs.", "source": source,
-            "date": "2025", "assumed": "share cycle users request_factor gpus weight run run_law run_shape",
-            "rate": per_day, "classes": classes, "bound": bound, "figures": figures}
+            "date": "2025", "assumed": "share cycle users request_factor gpus weight run run_law run_shape speed model software tp pp "
+            "virtual_stages micro_batch global_batch sequence recompute policy", "rate": per_day, "classes": classes, "bound": bound, "figures": figures}
 
 
 def mixes():
@@ -289,7 +305,11 @@ def mixes():
 def class_lines(c, bound):
     """The element of a class."""
     head = " ".join(f'{key}="{value}"' for key, value in c.attributes.items())
+    if c.trains:
+        head += f' speed="model"\n        model="{c.trains[0]}" software="{c.trains[1]}"'
     yield f'    <class id="{c.name}" share="{c.share:g}" {head}>'
+    for line in c.trains[2:]:
+        yield "        " + line
     for gpus, weight in c.sizes.items():
         yield f'        <size gpus="{gpus}" weight="{weight:.4g}"/>'
     for outcome in OUTCOMES:

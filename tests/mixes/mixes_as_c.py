@@ -70,7 +70,8 @@ class Writer:
     def job_class(self, element, number):
         """A class with its sizes and ends."""
         row = take(element, {"id": None, "share": None, "cycle": "1", "users": "0",
-                             "request_factor": "0", "limit": "0s"})
+                             "request_factor": "0", "limit": "0s",
+                             "speed": "recorded", "model": "", "software": ""})  # the last three: no law
         sizes = [take(child, {"gpus": None, "weight": None}) for child in self.children(element, "size")]
         sizes = self.array("sand_mix_size", f"sizes{number}",
                            [f"{{{int(s['gpus'])}, {float(s['weight'])!r}}}" for s in sizes])

@@ -162,6 +162,18 @@ static enum sand_rc next_job(void *self, const struct sand_job_spec **job, uint3
     return SAND_OK;
 }
 
+// Those written out are counted, those of mixes are not known beforehand, those of traces never
+// save.
+static uint32_t max_savers(const struct sand_experiment *experiment,
+                           const struct sand_job_source *written)
+{
+    for (size_t i = 0; i < experiment->n_mixes; i++)
+        for (size_t k = 0; k < experiment->mixes[i].mix->n_classes; k++)
+            if (experiment->mixes[i].mix->classes[k].speed == SAND_TRACE_MODEL)
+                return UINT32_MAX;
+    return written->max_savers;
+}
+
 enum sand_rc sand_jobset_stream(const struct sand_jobset *set, uint32_t replication,
                                 struct sand_jobstream **stream, struct sand_job_source *source,
                                 struct sand_diag *diag)
@@ -170,7 +182,7 @@ enum sand_rc sand_jobset_stream(const struct sand_jobset *set, uint32_t replicat
     *source = (struct sand_job_source){
         .self = *stream,
         .next = next_job,
-        .max_savers = (*stream)->feeds[0].source.max_savers, // of the others no job saves
+        .max_savers = max_savers(set->experiment, &(*stream)->feeds[0].source),
     };
     return SAND_OK;
 }

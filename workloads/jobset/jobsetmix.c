@@ -61,8 +61,9 @@ static void take(struct sand_jobfeed *feed, const struct sand_mix_job *drawn)
         .work_s = sand_s_from_ns(drawn->run_ns),
         .walltime_s = drawn->request_ns > 0 ? sand_s_from_ns(drawn->request_ns) : 0,
     };
-    if (class->speed == SAND_TRACE_MODEL)
-        sand_jobset_train(experiment, class->model, class->software, &class->split, &feed->job);
+    if (class->speed == SAND_TRACE_MODEL &&
+        sand_jobset_train(experiment, class->model, class->software, &class->split, &feed->job))
+        feed->job.checkpoint = class->checkpoint;
 }
 
 static enum sand_rc advance(struct sand_jobfeed *feed, struct sand_diag *diag)

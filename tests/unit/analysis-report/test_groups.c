@@ -15,6 +15,8 @@ static struct sand_groups_row row(uint32_t replication, const char *by, const ch
     struct sand_groups_row made = {.replication = replication,
                                    .jobs = jobs,
                                    .gpu_s = 100.0 * (double)jobs,
+                                   .asked_gpu_s = 75.0 * (double)jobs,
+                                   .useful_gpu_s = 50.0 * (double)jobs,
                                    .wait_mean_s = wait_s,
                                    .completion_mean_s = wait_s + 100,
                                    .slowdown_mean = (wait_s + 100) / 100};
@@ -40,12 +42,21 @@ static void fill(struct sand_rowset *rows, struct sand_overview *overview, struc
     groups[4] = row(5, "class", "b", "finished", 3, 20);
     groups[5] = row(5, "class", "a", "finished", 4, 20);
     groups[6] = row(5, "size", "16", "finished", 7, 20);
-    *rows = (struct sand_rowset){.groups = groups,
+    static struct sand_cluster_row classes[3] = {{.replication = 4, .gpu_s = 80},
+                                                 {.replication = 4, .gpu_s = 1200},
+                                                 {.replication = 5, .gpu_s = 700}};
+    sand_cell_set(&classes[0].gpu_class, "fragment");
+    sand_cell_set(&classes[1].gpu_class, "idle");
+    sand_cell_set(&classes[2].gpu_class, "useful");
+    *rows = (struct sand_rowset){.cluster = classes,
+                                 .n_cluster = 3,
+                                 .groups = groups,
                                  .n_groups = 7,
                                  .windows = windows,
                                  .replications = runs,
                                  .n_replications = 2};
-    *overview = (struct sand_overview){.n_runs = 2, .n_jobs = 9, .capacity_gpus = 10};
+    *overview =
+        (struct sand_overview){.n_runs = 2, .n_jobs = 9, .capacity_gpus = 10, .duration_s = 400};
     cr_assert_eq(sand_overview_groups(rows, arena, overview), SAND_OK);
 }
 
@@ -76,6 +87,13 @@ Test(groups, utilisation_is_held_time_over_capacity_and_window)
     fill(&rows, &o, &arena);
     cr_expect_float_eq(o.use.mean, (1000.0 / 1000 + 700.0 / 2000) / 2, 1e-12);
     cr_expect_float_eq(o.window_s, 150, 1e-9);
+    // Half of it was useful, whatever the ending; a quarter was not asked for, of 10 GPUs x 400 s.
+    cr_expect_float_eq(o.useful_use.mean, (500.0 / 1000 + 350.0 / 2000) / 2, 1e-12);
+    cr_expect_float_eq(o.unasked.mean, (250.0 + 175.0) / 2 / 4000, 1e-12);
+    // Of the ledger: 80 GPU-seconds of fragments and 1,200 of idle nodes in one run, none in the
+    // other.
+    cr_expect_float_eq(o.fragment.mean, 80.0 / 2 / 4000, 1e-12);
+    cr_expect_float_eq(o.idle.mean, 1200.0 / 2 / 4000, 1e-12);
     sand_arena_clear(&arena);
 }
 
@@ -95,6 +113,7 @@ Test(groups, printed_with_their_definitions)
     cr_expect(strstr(text, "class b"), "%s", text);
     cr_expect(strstr(text, "size 16 GPUs held "), "%s", text);
     cr_expect(strstr(text, "first start - submit"), "%s", text);
+    cr_expect(strstr(text, "useful: GPU time of surviving steps"), "%s", text);
     cr_expect(strstr(text, "10 GPUs x 2.5 min from first submit to last end"), "%s", text);
     for (const char *line = text; *line; line += strcspn(line, "\n") + 1)
         cr_expect_leq(strcspn(line, "\n"), 100, "%s", line);

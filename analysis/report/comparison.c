@@ -1,0 +1,290 @@
+// Pairs replications, checks that they are pairs, and summarises the differences.
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "comparison.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "units.h"
+
+// The tables of one file that are compared.
+struct side {
+    struct sand_results *results;
+    const struct sand_meta *meta;
+    const struct sand_replications_row *runs;
+    const struct sand_groups_row *groups;
+    const struct sand_cluster_row *cluster;
+    const struct sand_jobs_row *jobs;
+    size_t n_runs, n_groups, n_cluster, n_jobs;
+    double *values; // of the figure at hand, by run
+};
+
+static enum sand_rc load(struct side *side, struct sand_arena *arena, struct sand_diag *diag)
+{
+    const void *rows;
+    side->meta = sand_results_meta(side->results);
+#define LOAD(table, member)                                                                        \
+    SAND_TRY(                                                                                      \
+        sand_results_table(side->results, SAND_TABLE_##table, &rows, &side->n_##member, diag));    \
+    side->member = rows
+    LOAD(replications, runs);
+    LOAD(groups, groups);
+    LOAD(cluster, cluster);
+    LOAD(jobs, jobs);
+#undef LOAD
+    side->values = sand_arena_alloc(arena, side->n_runs + 1, sizeof *side->values);
+    return side->values ? SAND_OK : sand_fail(diag, SAND_ERR_NOMEM, "out of memory");
+}
+
+// ---- are they pairs? ----------------------------------------------------------------------------
+
+static enum sand_rc check_runs(const struct side *a, const struct side *b, struct sand_diag *diag)
+{
+    if (a->meta->seed != b->meta->seed)
+        return sand_fail(
+            diag, SAND_ERR_INPUT,
+            "seeds %llu and %llu: runs with other seeds have other jobs and faults and "
+            "are no pairs; run both with the same seed",
+            (unsigned long long)a->meta->seed, (unsigned long long)b->meta->seed);
+    if (a->meta->duration_ns != b->meta->duration_ns)
+        return sand_fail(
+            diag, SAND_ERR_INPUT, "durations %.9g s and %.9g s: run both for the same time",
+            sand_s_from_ns(a->meta->duration_ns), sand_s_from_ns(b->meta->duration_ns));
+    int same = a->n_runs == b->n_runs;
+    for (size_t i = 0; same && i < a->n_runs; i++)
+        same = a->runs[i].replication == b->runs[i].replication;
+    return same ? SAND_OK
+                : sand_fail(diag, SAND_ERR_INPUT,
+                            "%zu and %zu replications, or other numbers of them: run both with the "
+                            "same replications",
+                            a->n_runs, b->n_runs);
+}
+
+// Jobs stand by replication and number in both.
+static enum sand_rc check_jobs(const struct side *a, const struct side *b, struct sand_diag *diag)
+{
+    if (a->n_jobs != b->n_jobs)
+        return sand_fail(diag, SAND_ERR_INPUT, "%zu and %zu jobs: these are not the same jobs",
+                         a->n_jobs, b->n_jobs);
+    for (size_t i = 0; i < a->n_jobs; i++) {
+        const struct sand_jobs_row *x = &a->jobs[i], *y = &b->jobs[i];
+        if (x->replication != y->replication || strcmp(x->id.text, y->id.text) != 0 ||
+            x->submit_ns != y->submit_ns || x->nodes != y->nodes)
+            return sand_fail(
+                diag, SAND_ERR_INPUT,
+                "replication %u: job \"%s\" (%u nodes, submitted at %.9g s) stands where "
+                "the other file has \"%s\" (%u nodes, %.9g s); these are not the same jobs",
+                x->replication, x->id.text, x->nodes, sand_s_from_ns(x->submit_ns), y->id.text,
+                y->nodes, sand_s_from_ns(y->submit_ns));
+    }
+    return SAND_OK;
+}
+
+// ---- figures of one run -------------------------------------------------------------------------
+
+struct figure;
+typedef double figure_value(const struct side *side, size_t run, const struct figure *figure);
+
+struct figure {
+    const char *name;
+    enum sand_compared_kind kind;
+    figure_value *value;
+    const char *by, *group; // of the groups table, or a ledger class
+    size_t offset;          // of the column
+};
+
+static double of_run(const struct side *side, size_t run, const struct figure *figure)
+{
+    double value;
+    memcpy(&value, (const char *)&side->runs[run] + figure->offset, sizeof value);
+    return value;
+}
+
+static double tokens(const struct side *side, size_t run, const struct figure *figure)
+{
+    (void)figure;
+    return side->runs[run].tokens / 1e9;
+}
+
+static double incidents(const struct side *side, size_t run, const struct figure *figure)
+{
+    (void)figure;
+    return (double)side->runs[run].incidents;
+}
+
+// Of jobs that finished: other ends are never averaged in.
+static double of_finished(const struct side *side, size_t run, const struct figure *figure)
+{
+    for (size_t i = 0; i < side->n_groups; i++) {
+        const struct sand_groups_row *row = &side->groups[i];
+        double value;
+        if (row->replication != side->runs[run].replication ||
+            strcmp(row->by.text, figure->by) != 0 || strcmp(row->name.text, figure->group) != 0 ||
+            strcmp(row->ending.text, "finished") != 0)
+            continue;
+        memcpy(&value, (const char *)row + figure->offset, sizeof value);
+        return value;
+    }
+    return NAN;
+}
+
+static double finished_jobs(const struct side *side, size_t run, const struct figure *figure)
+{
+    double n = 0;
+    for (size_t i = 0; i < side->n_groups; i++)
+        if (side->groups[i].replication == side->runs[run].replication &&
+            strcmp(side->groups[i].by.text, figure->by) == 0 &&
+            strcmp(side->groups[i].ending.text, "finished") == 0)
+            n += (double)side->groups[i].jobs;
+    return n;
+}
+
+// A ledger class over all; NULL: what jobs held.
+static double share_of(const struct side *side, size_t run, const struct figure *figure)
+{
+    double part = 0, whole = 0;
+    const uint32_t replication = side->runs[run].replication;
+    for (size_t i = 0; i < side->n_cluster; i++) {
+        if (side->cluster[i].replication != replication)
+            continue;
+        whole += side->cluster[i].gpu_s;
+        if (figure->group && strcmp(side->cluster[i].gpu_class.text, figure->group) == 0)
+            part += side->cluster[i].gpu_s;
+    }
+    for (size_t i = 0; !figure->group && i < side->n_groups; i++)
+        if (side->groups[i].replication == replication &&
+            strcmp(side->groups[i].by.text, "all") == 0)
+            part += side->groups[i].gpu_s;
+    return part / whole;
+}
+
+#define RUN(column) .value = of_run, .offset = offsetof(struct sand_replications_row, column)
+#define FINISHED(column)                                                                           \
+    .value = of_finished, .by = "all", .group = "all",                                             \
+    .offset = offsetof(struct sand_groups_row, column)
+
+static const struct figure figures[] = {
+    {"MFU while stepping", SAND_COMPARED_SHARE, RUN(mfu)},
+    {"goodput MFU", SAND_COMPARED_SHARE, RUN(goodput_mfu)},
+    {"ETTR from first start", SAND_COMPARED_SHARE, RUN(ettr_run)},
+    {"ETTR from eligible", SAND_COMPARED_SHARE, RUN(ettr_total)},
+    {"utilisation: held by jobs", SAND_COMPARED_SHARE, .value = share_of},
+    {"useful", SAND_COMPARED_SHARE, .value = share_of, .group = "useful"},
+    {"slowdown", SAND_COMPARED_SHARE, .value = share_of, .group = "slowdown"},
+    {"lost", SAND_COMPARED_SHARE, .value = share_of, .group = "lost"},
+    {"fragment", SAND_COMPARED_SHARE, .value = share_of, .group = "fragment"},
+    {"idle", SAND_COMPARED_SHARE, .value = share_of, .group = "idle"},
+    {"tokens of surviving steps, billion", SAND_COMPARED_NUMBER, .value = tokens},
+    {"unexpected interruptions", SAND_COMPARED_NUMBER, .value = incidents},
+    {"jobs finished", SAND_COMPARED_NUMBER, .value = finished_jobs, .by = "all"},
+    {"wait, mean", SAND_COMPARED_TIME, FINISHED(wait_mean_s)},
+    {"wait, p95", SAND_COMPARED_TIME, FINISHED(wait_p95_s)},
+    {"completion, mean", SAND_COMPARED_TIME, FINISHED(completion_mean_s)},
+    {"bounded slowdown, mean", SAND_COMPARED_NUMBER, FINISHED(slowdown_mean)},
+};
+enum { N_FIGURES = sizeof figures / sizeof figures[0] };
+
+// ---- the comparison -----------------------------------------------------------------------------
+
+static enum sand_rc compare(struct side sides[2], const struct figure *figure,
+                            struct sand_comparison *comparison, struct sand_arena *arena)
+{
+    const size_t n = sides[0].n_runs;
+    double *differences = sand_arena_alloc(arena, n + 1, sizeof *differences);
+    if (!differences)
+        return SAND_ERR_NOMEM;
+    for (size_t i = 0; i < n; i++) {
+        double *a = &sides[0].values[i], *b = &sides[1].values[i];
+        *a = figure->value(&sides[0], i, figure);
+        *b = figure->value(&sides[1], i, figure);
+        if (isnan(*a) || isnan(*b))
+            *a = *b = NAN;
+        differences[i] = *b - *a;
+    }
+    comparison->figures[comparison->n_figures++] =
+        (struct sand_compared){.name = figure->name,
+                               .kind = figure->kind,
+                               .first = sand_summarise(sides[0].values, n),
+                               .second = sand_summarise(sides[1].values, n),
+                               .difference = sand_summarise(differences, n)};
+    return SAND_OK;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+// Names of the groups of one kind in the first file, each once; *n of them.
+static enum sand_rc names_of(const struct side *side, const char *by, struct sand_arena *arena,
+                             const char ***names, size_t *n)
+{
+    size_t all = 0;
+    *n = 0;
+    *names = sand_arena_alloc(arena, side->n_groups + 1, sizeof **names);
+    if (!*names)
+        return SAND_ERR_NOMEM;
+    for (size_t i = 0; i < side->n_groups; i++)
+        if (strcmp(side->groups[i].by.text, by) == 0)
+            (*names)[all++] = side->groups[i].name.text;
+    qsort(*names, all, sizeof **names, compare_names);
+    for (size_t i = 0; i < all; i++)
+        if (i == 0 || strcmp((*names)[i], (*names)[*n - 1]) != 0)
+            (*names)[(*n)++] = (*names)[i];
+    return SAND_OK;
+}
+
+// Waits and slowdowns of every class and size.
+static enum sand_rc compare_groups(struct side sides[2], const char *by,
+                                   struct sand_comparison *comparison, struct sand_arena *arena)
+{
+    const char **names;
+    size_t n;
+    SAND_TRY(names_of(&sides[0], by, arena, &names, &n));
+    for (size_t i = 0; i < n; i++) {
+        const char *wait = sand_arena_printf(arena, "wait, mean: %s %s", by, names[i]);
+        const char *slow = sand_arena_printf(arena, "bounded slowdown: %s %s", by, names[i]);
+        if (!wait || !slow)
+            return SAND_ERR_NOMEM;
+        const struct figure both[] = {{wait, SAND_COMPARED_TIME, of_finished, by, names[i],
+                                       offsetof(struct sand_groups_row, wait_mean_s)},
+                                      {slow, SAND_COMPARED_NUMBER, of_finished, by, names[i],
+                                       offsetof(struct sand_groups_row, slowdown_mean)}};
+        SAND_TRY(compare(sides, &both[0], comparison, arena));
+        SAND_TRY(compare(sides, &both[1], comparison, arena));
+    }
+    return SAND_OK;
+}
+
+static enum sand_rc make(struct side sides[2], struct sand_arena *arena,
+                         struct sand_comparison *comparison)
+{
+    const size_t most = N_FIGURES + 2 * sides[0].n_groups;
+    comparison->figures = sand_arena_alloc(arena, most, sizeof *comparison->figures);
+    if (!comparison->figures)
+        return SAND_ERR_NOMEM;
+    for (size_t i = 0; i < N_FIGURES; i++)
+        SAND_TRY(compare(sides, &figures[i], comparison, arena));
+    SAND_TRY(compare_groups(sides, "class", comparison, arena));
+    return compare_groups(sides, "size", comparison, arena);
+}
+
+enum sand_rc sand_comparison_make(struct sand_results *first, struct sand_results *second,
+                                  struct sand_arena *arena, struct sand_comparison *comparison,
+                                  struct sand_diag *diag)
+{
+    struct side sides[2] = {{.results = first}, {.results = second}};
+    *comparison = (struct sand_comparison){0};
+    SAND_TRY(load(&sides[0], arena, diag));
+    SAND_TRY(load(&sides[1], arena, diag));
+    SAND_TRY(check_runs(&sides[0], &sides[1], diag));
+    SAND_TRY(check_jobs(&sides[0], &sides[1], diag));
+    comparison->first = sides[0].meta;
+    comparison->second = sides[1].meta;
+    comparison->n_pairs = sides[0].n_runs;
+    comparison->n_jobs = sides[0].n_jobs;
+    if (make(sides, arena, comparison) != SAND_OK)
+        return sand_fail(diag, SAND_ERR_NOMEM, "out of memory");
+    return SAND_OK;
+}

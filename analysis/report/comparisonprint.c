@@ -1,0 +1,105 @@
+// A comparison for people and for programs.
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <math.h>
+#include <string.h>
+
+#include "comparison.h"
+#include "json.h"
+#include "summaryparts.h"
+#include "textout.h"
+
+enum { LABEL = 42, COLUMN = 12 };
+
+static const char definitions[] =
+    "first, second: means over the replications; difference: second - first in each replication, "
+    "its mean with the 95 % interval of Student's t over the pairs; \"yes\" where the interval "
+    "leaves zero out. Shares are of GPUs x duration, their differences in percentage points; "
+    "waits, "
+    "completion and slowdown are of jobs that finished, as `show` defines them. The same seed "
+    "gives "
+    "both the same jobs, and every node the k-th fault at the same time in use.";
+
+static struct sand_text text_of(double value, enum sand_compared_kind kind)
+{
+    if (isnan(value))
+        return (struct sand_text){"-"};
+    if (kind == SAND_COMPARED_SHARE)
+        return sand_text_fixed(100 * value, 3);
+    if (kind == SAND_COMPARED_TIME)
+        return sand_text_quantity(value, SAND_DIM_TIME);
+    return sand_text_fixed(value, 2);
+}
+
+static int is_clear(const struct sand_summary *difference)
+{
+    return difference->n >= 2 && fabs(difference->mean) > difference->ci95;
+}
+
+static void print_figure(FILE *out, enum sand_style style, const struct sand_compared *figure)
+{
+    const struct sand_summary *d = &figure->difference;
+    fputs("  ", out);
+    sand_text_pad(out, figure->name, LABEL - 2);
+    sand_text_pad_left(out, text_of(figure->first.mean, figure->kind).s, COLUMN);
+    sand_text_pad_left(out, text_of(figure->second.mean, figure->kind).s, COLUMN);
+    sand_text_pad_left(out, text_of(d->mean, figure->kind).s, COLUMN);
+    if (d->n >= 2)
+        sand_summary_spread(out, style, d->ci95, text_of(d->ci95, figure->kind).s, COLUMN + 2);
+    else
+        fprintf(out, "%*s", COLUMN + 2, "");
+    fprintf(out, "  %s\n", is_clear(d) ? "yes" : "");
+}
+
+static void print_side(FILE *out, const char *name, const struct sand_meta *meta)
+{
+    fprintf(out, "  %-8s%s, digest %.12s\n", name, meta->name, meta->digest);
+}
+
+enum sand_rc sand_comparison_print(const struct sand_comparison *comparison, enum sand_style style,
+                                   FILE *out, struct sand_diag *diag)
+{
+    fprintf(out, "%zu paired replications, %zu jobs in each file, seed %llu\n", comparison->n_pairs,
+            comparison->n_jobs, (unsigned long long)comparison->first->seed);
+    print_side(out, "first", comparison->first);
+    print_side(out, "second", comparison->second);
+    fprintf(out, "\n%-*s%*s%*s%*s%*s  %s\n", LABEL, "", COLUMN, "first", COLUMN, "second", COLUMN,
+            "difference", COLUMN + 2, "+-", "clear");
+    for (size_t i = 0; i < comparison->n_figures; i++) {
+        if (comparison->figures[i].difference.n > 0)
+            print_figure(out, style, &comparison->figures[i]);
+    }
+    fputc('\n', out);
+    sand_text_wrap(out, definitions, 0);
+    return sand_summary_finish(out, diag);
+}
+
+// ---- JSON ---------------------------------------------------------------------------------------
+
+static void put_number(FILE *out, const char *key, double value)
+{
+    if (isfinite(value))
+        fprintf(out, ",\"%s\":%.17g", key, value);
+    else
+        fprintf(out, ",\"%s\":null", key);
+}
+
+enum sand_rc sand_comparison_json(const struct sand_comparison *comparison, FILE *out,
+                                  struct sand_diag *diag)
+{
+    static const char *const units[] = {"share", "s", ""};
+    fprintf(out, "{\"pairs\":%zu,\"jobs\":%zu,\"seed\":%llu,\"figures\":[", comparison->n_pairs,
+            comparison->n_jobs, (unsigned long long)comparison->first->seed);
+    for (size_t i = 0; i < comparison->n_figures; i++) {
+        const struct sand_compared *figure = &comparison->figures[i];
+        fputs(i > 0 ? ",{\"name\":" : "{\"name\":", out);
+        sand_json_string(out, figure->name);
+        fprintf(out, ",\"unit\":\"%s\",\"n\":%zu", units[figure->kind], figure->difference.n);
+        put_number(out, "first", figure->first.mean);
+        put_number(out, "second", figure->second.mean);
+        put_number(out, "difference", figure->difference.mean);
+        put_number(out, "ci95", figure->difference.ci95);
+        fputc('}', out);
+    }
+    fputs("]}\n", out);
+    return sand_summary_finish(out, diag);
+}
