@@ -40,6 +40,16 @@ static enum sand_rc find_gpu(struct sand_world *w, const struct sand_degradation
                      c->fault.id, c->part, w->cluster->n_nodes - 1, w->gpus_per_node - 1);
 }
 
+static enum sand_rc find_part(struct sand_world *w, const struct sand_degradation_class *c,
+                              struct sand_fabric_part *part)
+{
+    const enum sand_rc rc = sand_fabric_part_find(w->fabric, c->kind, c->part, part, w->diag);
+    if (rc == SAND_OK)
+        return SAND_OK;
+    return sand_fail(w->diag, rc, "degradation \"%s\" has part=\"%s\", which is not there",
+                     c->fault.id, c->part);
+}
+
 static enum sand_rc count_parts(struct sand_world *w, uint32_t i)
 {
     struct sand_ailing *a = w->ailing;
@@ -49,9 +59,7 @@ static enum sand_rc count_parts(struct sand_world *w, uint32_t i)
                                  : (uint64_t)w->cluster->n_nodes * w->gpus_per_node;
     if (c->part != NULL) {
         a->n_parts[i] = 1;
-        return is_fabric(c)
-                   ? sand_fabric_part_find(w->fabric, c->kind, c->part, &a->only[i], w->diag)
-                   : find_gpu(w, c, &a->only_gpu[i]);
+        return is_fabric(c) ? find_part(w, c, &a->only[i]) : find_gpu(w, c, &a->only_gpu[i]);
     }
     if (a->n_parts[i] == 0)
         return sand_fail(w->diag, SAND_ERR_INPUT,
