@@ -262,8 +262,11 @@ static void read_recompute(struct sand_step_case *c)
 
 static void read_precision(struct sand_step_case *c)
 {
-    static const struct word words[] = {
-        {"nvfp4", SAND_NVFP4}, {"fp8", SAND_FP8}, {"bf16", SAND_BF16}, {"fp16", SAND_FP16}};
+    static const struct word words[] = {{"nvfp4", SAND_NVFP4},
+                                        {"rowwise", SAND_FP8_ROW},
+                                        {"fp8", SAND_FP8},
+                                        {"bf16", SAND_BF16},
+                                        {"fp16", SAND_FP16}};
     const char *text = cell(c, SAND_STEP_PRECISION);
     c->job.split.precision = (enum sand_precision)WORD(text, words, SAND_BF16);
     if (text[0] == '\0')
@@ -414,7 +417,7 @@ static void check_fp(struct sand_step_case *c)
 {
     const struct sand_gpu_type *gpu = c->machine->node->gpu;
     const enum sand_precision p = c->job.split.precision;
-    if ((p == SAND_FP8 && !(gpu->gemm_fp8_flops > 0)) ||
+    if (((p == SAND_FP8 || p == SAND_FP8_ROW) && !(gpu->gemm_fp8_flops > 0)) ||
         (p == SAND_NVFP4 && !(gpu->gemm_fp4_flops > 0)))
         judge(c, SAND_STEP_SKIPPED, "gpu \"%s\" has no rate for \"%.40s\"", gpu->id,
               cell(c, SAND_STEP_PRECISION));

@@ -50,6 +50,7 @@ static const struct attribute attributes[] = {
     KERNEL(unfused_score_B),
     KERNEL(norm_B),
     KERNEL(cast_fp8_B),
+    KERNEL(fp8_row_rate),
     KERNEL(permute_B),
     KERNEL(expert_overhead_s),
     KERNEL(scale_loss),

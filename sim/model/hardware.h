@@ -6,7 +6,8 @@
 
 #include <stdint.h>
 
-enum sand_precision { SAND_FP16, SAND_BF16, SAND_FP8, SAND_NVFP4 };
+// fp8 scales a tensor at a time (or blocks in hardware, mxfp8), fp8-row every row in software.
+enum sand_precision { SAND_FP16, SAND_BF16, SAND_FP8, SAND_NVFP4, SAND_FP8_ROW };
 
 // Where a catalogue entry comes from. `assumed` lists attributes that no source confirms,
 // space-separated ("" = none); they are printed as assumed wherever the entry is used.
@@ -48,6 +49,7 @@ struct sand_kernel_costs {
     double activation_B;        // bytes per token, layer and FFN element, fwd+bwd, times (1+gated)
     double qkv_B;               // bytes per token, layer and QKV output element, fwd+bwd
     double logit_B;             // bytes per logit
+    double fp8_row_rate;        // fraction of the fp8 GEMM rate with a scale per row
     double cast_fp8_B;          // bytes per GEMM input element for fp8 casts and transposes
     double permute_B; // bytes per element of a token's copy to an expert, fwd+bwd: sorting, gating
     double expert_overhead_s; // per layer with experts and micro-batch: routing, launches

@@ -53,6 +53,7 @@ static double dense_peak(const struct sand_gpu_type *gpu, enum sand_precision pr
 {
     switch (precision) {
     case SAND_FP8:
+    case SAND_FP8_ROW:
         return gpu->peak_fp8_flops;
     case SAND_NVFP4:
         return gpu->peak_fp4_flops;

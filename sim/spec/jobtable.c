@@ -21,7 +21,8 @@ const char *const spec_attention_words[] = {[SAND_ATTENTION_FUSED] = "fused",
                                             [SAND_ATTENTION_FUSED_EARLIER] = "fused-earlier",
                                             NULL};
 static const char *const precisions[] = {
-    [SAND_FP16] = "fp16", [SAND_BF16] = "bf16", [SAND_FP8] = "fp8", [SAND_NVFP4] = "nvfp4", NULL};
+    [SAND_FP16] = "fp16",   [SAND_BF16] = "bf16",       [SAND_FP8] = "fp8",
+    [SAND_NVFP4] = "nvfp4", [SAND_FP8_ROW] = "fp8-row", NULL};
 const char *const spec_order_words[] = {
     [SAND_RANKS_TP_CP_PP_DP] = "tp-cp-pp-dp", [SAND_RANKS_TP_CP_DP_PP] = "tp-cp-dp-pp", NULL};
 static const char *const shardings[] = {[SAND_SHARD_OPTIMIZER] = "optimizer",
@@ -184,7 +185,8 @@ static const struct spec_field split_fields[] = {
      SPEC_MEMBER(SPEC_WORD, struct sand_split, precision),
      .words = precisions,
      SPEC_PRESET("bf16"),
-     .doc = "Precision of the matrix products."},
+     .doc = "Precision of the matrix products; fp8: a scale a tensor, or mxfp8; fp8-row: a scale a "
+            "row."},
     {.name = "gradient",
      SPEC_QUANTITY(SAND_DIM_BYTES, struct sand_split, grad_B),
      SPEC_POSITIVE,

@@ -191,9 +191,9 @@ static void check_precision(struct spec_binding *binding, const xmlNode *node,
     const struct sand_gpu_type *gpu = type->gpu;
     const int lacks_fp8 = !(gpu->peak_fp8_flops > 0) || !(gpu->gemm_fp8_flops > 0);
     const int lacks_fp4 = !(gpu->peak_fp4_flops > 0) || !(gpu->gemm_fp4_flops > 0);
-    const char *name = job->split.precision == SAND_FP8 ? "fp8" : "nvfp4";
-    if (job->split.precision == SAND_FP8 ? lacks_fp8
-                                         : job->split.precision == SAND_NVFP4 && lacks_fp4)
+    const int is_fp8 = job->split.precision == SAND_FP8 || job->split.precision == SAND_FP8_ROW;
+    const char *name = is_fp8 ? "fp8" : "nvfp4";
+    if (is_fp8 ? lacks_fp8 : job->split.precision == SAND_NVFP4 && lacks_fp4)
         spec_error(binding, place_of(node),
                    "job \"%s\" trains with precision=\"%s\", but gpu \"%s\" has no %s rates; "
                    "write precision=\"bf16\"",

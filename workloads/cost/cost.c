@@ -41,11 +41,14 @@ static struct shard shard_of(const struct sand_transformer *model, const struct 
     return shard;
 }
 
-static double gemm_rate(const struct sand_gpu_type *gpu, enum sand_precision precision)
+static double gemm_rate(const struct sand_cost *cost, enum sand_precision precision)
 {
+    const struct sand_gpu_type *gpu = cost->gpu;
     switch (precision) {
     case SAND_FP8:
         return gpu->gemm_fp8_flops;
+    case SAND_FP8_ROW:
+        return gpu->gemm_fp8_flops * cost->kernels->fp8_row_rate;
     case SAND_NVFP4:
         return gpu->gemm_fp4_flops;
     case SAND_FP16:
@@ -58,7 +61,9 @@ static double gemm_rate(const struct sand_gpu_type *gpu, enum sand_precision pre
 // Bytes of an element of a factor.
 static double operand_B(enum sand_precision precision)
 {
-    return precision == SAND_NVFP4 ? 0.5 : precision == SAND_FP8 ? 1.0 : 2.0;
+    return precision == SAND_NVFP4                              ? 0.5
+           : precision == SAND_FP8 || precision == SAND_FP8_ROW ? 1.0
+                                                                : 2.0;
 }
 
 static double stream_s(const struct sand_cost *cost, double bytes)
@@ -84,7 +89,7 @@ double sand_cost_gemm_s(const struct sand_cost *cost, enum sand_precision precis
                         double n, double k)
 {
     const struct sand_kernel_costs *kernels = cost->kernels;
-    double compute_s = 2.0 * m * n * k / gemm_rate(cost->gpu, precision);
+    double compute_s = 2.0 * m * n * k / gemm_rate(cost, precision);
     compute_s *= 1.0 + kernels->gemm_quantisation * (ceil_ratio(cost->gpu, m, n) - 1.0);
     if (misaligned(n, k))
         compute_s *= 1.0 + kernels->gemm_misaligned;
@@ -174,7 +179,7 @@ static double qkv_traffic_s(const struct sand_cost *cost, const struct shard *sh
 
 static int is_narrow(enum sand_precision precision)
 {
-    return precision == SAND_FP8 || precision == SAND_NVFP4;
+    return precision == SAND_FP8 || precision == SAND_FP8_ROW || precision == SAND_NVFP4;
 }
 
 static double cast_s(const struct sand_cost *cost, const struct shard *shard,
@@ -219,7 +224,7 @@ static double grouped_gemm_s(const struct sand_cost *cost, enum sand_precision p
         routed->experts * ceil(routed->per_expert / gpu->gemm_tile_m) * ceil(n / gpu->gemm_tile_n);
     const double done = ceil(tiles / gpu->n_sm) * gpu->n_sm * gpu->gemm_tile_m * gpu->gemm_tile_n;
     const double loss = done / (routed->rows * n) - 1.0;
-    double compute_s = 2.0 * routed->rows * n * k / gemm_rate(gpu, precision);
+    double compute_s = 2.0 * routed->rows * n * k / gemm_rate(cost, precision);
     compute_s *= 1.0 + cost->kernels->gemm_quantisation * loss;
     if (misaligned(n, k))
         compute_s *= 1.0 + cost->kernels->gemm_misaligned;
@@ -316,6 +321,7 @@ double sand_cost_peak_flops(const struct sand_gpu_type *gpu, enum sand_precision
     case SAND_FP16:
         return gpu->peak_fp16_flops;
     case SAND_FP8:
+    case SAND_FP8_ROW:
         return gpu->peak_fp8_flops;
     case SAND_NVFP4:
         return gpu->peak_fp4_flops;

@@ -260,17 +260,24 @@ enum sand_rc sand_memory_check(const struct sand_transformer *model, const struc
     sand_memory_estimate(model, split, gpu, kernels, memory);
     if (memory->total_B <= memory->capacity_B)
         return SAND_OK;
-    enum { TEXT = 32 };
-    char text[7][TEXT];
-    const double parts[7] = {memory->total_B,     memory->capacity_B,  memory->weights_B,
-                             memory->gradients_B, memory->optimizer_B, memory->activations_B,
-                             memory->buffers_B};
-    for (int i = 0; i < 7; i++)
+    enum { TEXT = 32, OFFER = 384 };
+    char text[8][TEXT], offer[OFFER];
+    const double parts[8] = {memory->total_B,       memory->capacity_B,  memory->weights_B,
+                             memory->gradients_B,   memory->optimizer_B, memory->experts_B,
+                             memory->activations_B, memory->buffers_B};
+    for (int i = 0; i < 8; i++)
         sand_quantity_format(parts[i], SAND_DIM_BYTES, 3, text[i], TEXT);
+    struct sand_split nearest;
+    offer[0] = '\0';
+    if (sand_memory_nearest(model, split, gpu, kernels, &nearest))
+        sand_split_difference(split, &nearest, offer, OFFER);
     return sand_fail(
         diag, SAND_ERR_INPUT,
         "split: pipeline stage %u needs %s per GPU, but gpu \"%s\" has %s: weights %s, "
-        "gradients %s, optimizer %s, activations %s, buffers and logits %s; %s",
-        memory->stage, text[0], gpu->id, text[1], text[2], text[3], text[4], text[5], text[6],
-        way_out(split, memory));
+        "gradients %s, optimizer %s%s%s%s, activations %s, buffers and logits %s; %s%s",
+        memory->stage, text[0], gpu->id, text[1], text[2], text[3], text[4],
+        model->experts.n > 0 ? " (of these experts " : "", model->experts.n > 0 ? text[5] : "",
+        model->experts.n > 0 ? ")" : "", text[6], text[7],
+        offer[0] != '\0' ? "the nearest split that fits on as many GPUs: " : way_out(split, memory),
+        offer);
 }

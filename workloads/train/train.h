@@ -126,7 +126,19 @@ void sand_memory_estimate(const struct sand_transformer *model, const struct san
                           const struct sand_gpu_type *gpu, const struct sand_kernel_costs *kernels,
                           struct sand_memory *memory);
 
-// SAND_ERR_INPUT with the breakdown and a way out if the estimate exceeds the GPU's memory.
+// The split on as many GPUs that fits and is the fewest changes away (at most four: optimizer state
+// sharded, experts spread, recomputation, micro-batch halved, no interleaving, pp or tp doubled,
+// parameters sharded; the cheap ones first). 0: none does. O(changes^4) estimates at worst.
+int sand_memory_nearest(const struct sand_transformer *model, const struct sand_split *split,
+                        const struct sand_gpu_type *gpu, const struct sand_kernel_costs *kernels,
+                        struct sand_split *nearest);
+
+// What is different, as attributes: "pp=\"8\" dp=\"2\"".
+void sand_split_difference(const struct sand_split *was, const struct sand_split *is, char *text,
+                           size_t size);
+
+// SAND_ERR_INPUT with the breakdown and the nearest split that fits, or a way out, if the estimate
+// exceeds the GPU's memory.
 enum sand_rc sand_memory_check(const struct sand_transformer *model, const struct sand_split *split,
                                const struct sand_gpu_type *gpu,
                                const struct sand_kernel_costs *kernels, struct sand_memory *memory,

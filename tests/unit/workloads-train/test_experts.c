@@ -261,3 +261,34 @@ Test(experts, hsdp_shares_out_inside_a_group)
     sand_memory_estimate(&model, &split, &gpu, &kernels, &group);
     cr_assert_eq(group.total_B, all.total_B);
 }
+
+Test(experts, the_nearest_split_fits_and_is_told)
+{
+    const struct sand_transformer model = deepseek();
+    const struct sand_gpu_type gpu = {.id = "gpu", .hbm_B = 80e9};
+    const struct sand_kernel_costs kernels = {.buffers_B = 4e9};
+    struct sand_split split = experts_split(1, 8, 64, 8), nearest;
+    split.sequence = 4096;
+    split.distributed_optimizer = 1;
+    struct sand_memory memory;
+    struct sand_diag diag = {0};
+    cr_assert_eq(sand_memory_check(&model, &split, &gpu, &kernels, &memory, &diag), SAND_ERR_INPUT);
+    cr_assert(strstr(diag.messages[0].text, "of these experts") != NULL);
+    cr_assert(strstr(diag.messages[0].text, "nearest split that fits") != NULL, "%s",
+              diag.messages[0].text);
+    cr_assert(sand_memory_nearest(&model, &split, &gpu, &kernels, &nearest));
+    sand_memory_estimate(&model, &nearest, &gpu, &kernels, &memory);
+    cr_assert_leq(memory.total_B, memory.capacity_B);
+    cr_assert_eq(sand_split_check(&model, &nearest, 512, NULL), SAND_OK, "on as many GPUs");
+    char text[256];
+    sand_split_difference(&split, &nearest, text, sizeof text);
+    cr_assert(strstr(diag.messages[0].text, text) != NULL, "%s", text);
+    // What fits is left alone; what fits nowhere is said.
+    const struct sand_gpu_type large = {.id = "large", .hbm_B = 1e15},
+                               small = {.id = "small", .hbm_B = 1e6};
+    cr_assert(sand_memory_nearest(&model, &split, &large, &kernels, &nearest));
+    sand_split_difference(&split, &nearest, text, sizeof text);
+    cr_assert_str_eq(text, "");
+    cr_assert_not(sand_memory_nearest(&model, &split, &small, &kernels, &nearest));
+    sand_diag_clear(&diag);
+}
