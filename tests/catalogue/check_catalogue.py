@@ -72,15 +72,15 @@ class Checker:
             self.say(path, "assumed names an attribute twice")
 
     def entry(self, path, kind):
-        """One catalogue file: a single element without children, named like the file."""
+        """One catalogue file: a single element, named like the file; only models have parts."""
         root = self.read(path, kind)
         if root is None:
             return
         if root.get("id") != path.stem:
             self.say(path, f'id is "{root.get("id")}", the file is {path.name}')
-        if len(root):
+        if len(root) and kind != "model":
             self.say(path, "a catalogue element has no children")
-        self.provenance(path, root, set(root.keys()))
+        self.provenance(path, root, {name for element in root.iter() for name in element.keys()})
         self.entries[kind, path.stem] = (path, root)
 
     def faults(self, path):
@@ -207,16 +207,21 @@ class Checker:
             if kv_heads < 1 or heads % kv_heads:
                 self.say(path, "kv_heads do not divide heads")
                 continue
-            if get("experts_per_token") > get("experts"):
+            experts = model.find(NAMESPACE + "experts")
+            part = lambda name: int(experts.get(name, "0")) if experts is not None else 0
+            if part("per_token") > part("count"):
                 self.say(path, "a token passes through more experts than there are")
             if not named:
                 continue
             matrices = 3 if model.get("gated") == "yes" else 2
             attention = 2 * (heads + kv_heads) * get("head_dim")
-            moe = get("experts") > 0
-            ffn = matrices * (get("experts") * get("expert_ffn") if moe else get("ffn"))
+            width = get("layers") * get("ffn")
+            if experts is not None:
+                routed = part("count") * part("ffn") + part("shared") * part("ffn")
+                width = (get("layers") - part("dense_layers")) * routed + part("dense_layers") * get("ffn")
             embeddings = (1 if model.get("tied") == "yes" else 2) * get("vocab") * get("hidden")
-            billions = (get("layers") * get("hidden") * (attention + ffn) + embeddings) / 1e9
+            layers = get("layers") * attention + matrices * width
+            billions = (get("hidden") * layers + embeddings) / 1e9
             unit = {"m": 1e-3, "b": 1, "t": 1000}[named[2]]
             stated = float(named[1]) * unit
             half = unit * 0.5 / 10 ** len(named[1].partition(".")[2])
