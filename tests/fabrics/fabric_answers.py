@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 
 SANDTABLE, SOURCE = sys.argv[1], sys.argv[2]
 FABRICS = os.path.join(SOURCE, "examples", "fabrics")
@@ -69,5 +70,24 @@ def power_feeds():
     ])
 
 
+def groups_hold_jobs():
+    """Two jobs of 16 nodes for a group of 16: the second waits for the first, though 24 other nodes idle."""
+    with open(os.path.join(FABRICS, "generations.xml"), encoding="utf-8") as file:
+        text = file.read()
+    head, rest = text.split("<jobs>")
+    jobs = "".join(f'<job id="{name}" nodes="16" group="h100" duration="2h"/>' for name in "ab")
+    with tempfile.TemporaryDirectory(prefix="sandtable-groups-") as scratch:
+        path, out = os.path.join(scratch, "groups.xml"), os.path.join(scratch, "out")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(head + "<jobs>" + jobs + rest[rest.index("</jobs>"):])
+        subprocess.run([SANDTABLE, "run", path, "-o", out, "--quiet", "--data", SOURCE], check=True)
+        said = [subprocess.run([SANDTABLE, "explain", os.path.join(out, "results.h5"), "--job", name],
+                               check=True, stdout=subprocess.PIPE, text=True).stdout for name in "ab"]
+    return all([
+        check("groups: the first starts at once", "started at 0 s" in said[0]),
+        check("groups: the second waits for its group", "started at 2 h, ended at 4 h" in said[1]),
+    ])
+
+
 if __name__ == "__main__":
-    sys.exit(0 if all([generations(), json_says_what_text_says(), power_feeds()]) else 1)
+    sys.exit(0 if all([generations(), groups_hold_jobs(), json_says_what_text_says(), power_feeds()]) else 1)
