@@ -23,12 +23,13 @@ struct sand_step_fit {
 int sand_step_fit_speaks(const struct sand_step_fit *fit, size_t k);
 
 // Finds the logarithm of a factor for each constant that minimises
-//   sum over rows    weight |residual - slopes x| / 4 %   (from 2 % on; below, squared)
+//   sum over rows    weight |residual - slopes x| / 10 %   (from 2 % on; below, squared)
 // + sum over constants ((log share + x - mean of its class) / spread of the class)^2
 // + sum over classes ((mean - present mean of the constants that rows speak for) / spread)^2.
 // So a constant that no row speaks for becomes the mean of its class. Kernel classes, and what is
 // alone in its class, stay near their value instead. Spreads: 12 % for GEMM rates, 20 % for
-// attention and links, 50 % for shares of software, 30 % for the rest.
+// attention and shares of software, 15 % for the time between layers, 10 % for links and kernel
+// classes.
 enum sand_rc sand_step_fit_solve(const struct sand_step_fit *fit, double *log_factors);
 
 #endif

@@ -8,7 +8,7 @@
 #include "mem.h"
 #include "stepfit.h"
 
-enum { FULL_SOURCE = 40 };
+enum { FULL_SOURCE = 10 };
 
 static int same_generation(const struct sand_gpu_type *a, const struct sand_gpu_type *b)
 {

@@ -22,8 +22,9 @@ struct sand_step_leave {
 };
 
 // Refits without each group of `results` in turn (see stepfit.h; `slopes` from sand_step_predict)
-// and predicts its rows at flow level with what comes out. Rows of a source with more than 40 weigh
-// as 40. Fills one prediction per case and the description.
+// and predicts its rows at flow level with what comes out. Rows of a source with more than 10 weigh
+// as 10: they share what is wrong with the source. Fills one prediction per case and the
+// description.
 enum sand_rc sand_step_leave_out(const struct sand_step_pass *pass,
                                  const struct sand_step_results *results, const double *slopes,
                                  enum sand_leave_out by, struct sand_step_prediction *predictions,

@@ -365,7 +365,7 @@ static void print_refit(const struct sand_step_leave *leave, FILE *out)
                     sand_step_constant_class_name((enum sand_step_constant_class)c));
     fprintf(
         out,
-        "least squares on logarithms, errors above 2 %% linear, sources above 40 rows as 40; a\n"
+        "least squares on logarithms, errors above 2 %% linear, sources above 10 rows as 10; a\n"
         "constant without a row left is the mean of its class (docs/validation.md). Fitted to all\n"
         "rows the mean error is %.2f %% (linearised); no other constant moved by more than %.0f "
         "%%.\n",

@@ -29,7 +29,7 @@ static void make(struct made *m, const double truth[N_CONSTANTS])
 {
     *m = (struct made){.fit = {.constants = &constants, .n_rows = N_ROWS}};
     for (size_t i = 0; i < N_ROWS; i++) {
-        m->weight[i] = 1000; // so much that the prior hardly counts
+        m->weight[i] = 1e5; // so much that the prior hardly counts
         m->slopes[i * N_CONSTANTS + i % 3] = -0.8;
         m->slopes[i * N_CONSTANTS + 3] = 0.1 + 0.01 * (double)i;
         for (size_t k = 0; k < N_CONSTANTS; k++)
