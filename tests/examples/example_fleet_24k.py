@@ -1,0 +1,31 @@
+# What first-fit and packed lose to contention on 24,576 GPUs: the books agree, packed loses less, and
+# both runs stay within what the example promises.
+# SPDX-License-Identifier: GPL-2.0-or-later
+import resource
+import time
+
+from example_support import check, close, end, run, table
+
+
+def measure(name):
+    begin = time.monotonic()
+    path = run(f"fleet-24k/{name}.xml", "--no-cache", name=name)
+    row = {column: values[0] for column, values in table(path, "replications").items()}
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    print(f"{name}: MFU {row['mfu']:.4f}, without neighbours {row['mfu_alone']:.4f}, lost {row['neighbours_gpu_s'] / 3600:.0f} GPU-hours; "
+          f"{row['joint_questions']} joint questions, {row['joint_known']} known, {row['joint_jobs']} jobs at most; "
+          f"{time.monotonic() - begin:.1f} s wall, {used.ru_maxrss / 1024:.0f} MiB the largest process so far")
+    check(used.ru_maxrss < 1 << 20, f"{name}: under 1 GiB")
+    attempts = table(path, "attempts")
+    gpus = dict(zip(table(path, "jobs")["job"], table(path, "jobs")["gpus"]))
+    lost_s = sum(ns / 1e9 * gpus[job] for ns, job in zip(attempts["neighbours_ns"], attempts["job"]))
+    close(row["neighbours_gpu_s"], lost_s, 1e-6 * lost_s + 1e-6, f"{name}: the attempts sum to what was lost")
+    check((table(path, "jobs")["state"] == b"finished").all(), f"{name}: all jobs finish")
+    return row
+
+
+packed, first_fit = measure("packed"), measure("first-fit")
+check(first_fit["neighbours_gpu_s"] > 2 * packed["neighbours_gpu_s"], "first-fit loses more than twice as much to neighbours")
+check(first_fit["mfu"] < first_fit["mfu_alone"] and packed["mfu"] > first_fit["mfu"], "and its MFU is lower for it")
+check(first_fit["joint_known"] > 0.9 * first_fit["joint_questions"], "nine of ten joint questions are known")
+end()
