@@ -97,8 +97,9 @@ static void run_child(int streamed, FILE *out)
     if (child == 0) {
         const enum sand_rc rc = sand_replay_run(&experiment, NULL, &options, &sink, NULL);
         for (size_t t = 0; rc == SAND_OK && t < SAND_TABLES; t++)
-            fwrite(kept.tables[t].rows, sand_table_info((enum sand_table)t)->row_size,
-                   kept.tables[t].n, out);
+            if (kept.tables[t].n > 0)
+                fwrite(kept.tables[t].rows, sand_table_info((enum sand_table)t)->row_size,
+                       kept.tables[t].n, out);
         fflush(out);
         _exit(rc == SAND_OK ? 0 : 1);
     }
