@@ -127,6 +127,18 @@ static size_t mock_free_nodes(const struct sandtable_host *host)
     return free_nodes(mock_of(host));
 }
 
+// As if all had started at once.
+static int64_t mock_recorded_start_ns(const struct sandtable_host *host, uint32_t job)
+{
+    return mock_of(host)->jobs[job].submit_ns;
+}
+
+static int mock_fail_job(const struct sandtable_host *host, uint32_t job, const char *message)
+{
+    (void)job;
+    return mock_fail(host, message);
+}
+
 static int mock_shares_nodes(const struct sandtable_host *host)
 {
     (void)host;
@@ -164,7 +176,9 @@ void mock_reset(struct mock_host *host, size_t n_nodes, const struct sand_policy
                                           .free_nodes = mock_free_nodes,
                                           .recorded_ns = mock_recorded_ns,
                                           .start_on = start_on,
-                                          .shares_nodes = mock_shares_nodes};
+                                          .shares_nodes = mock_shares_nodes,
+                                          .recorded_start_ns = mock_recorded_start_ns,
+                                          .fail_job = mock_fail_job};
 }
 
 static void end_job(struct mock_host *host, uint32_t job)
