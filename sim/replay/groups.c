@@ -257,7 +257,8 @@ enum sand_rc sand_groups_emit(struct sand_world *w)
 {
     struct sand_groups *g = w->groups;
     SAND_TRY(measure(g, w->diag));
-    qsort(g->groups, g->n, sizeof *g->groups, compare_groups);
+    if (g->n > 0)
+        qsort(g->groups, g->n, sizeof *g->groups, compare_groups);
     for (size_t i = 0; i < g->n; i++)
         SAND_TRY(emit(w, &g->groups[i]));
     return SAND_OK;

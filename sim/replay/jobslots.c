@@ -371,7 +371,8 @@ static enum sand_rc gather(struct sand_world *w)
         if (w->numbers.places[i].slot != SAND_NONE)
             w->leaving[n++] = w->slots[w->numbers.places[i].slot];
     w->n_leaving = n;
-    qsort(w->leaving, n, sizeof *w->leaving, compare_numbers);
+    if (n > 0)
+        qsort(w->leaving, n, sizeof *w->leaving, compare_numbers);
     return SAND_OK;
 }
 

@@ -56,7 +56,8 @@ static enum sand_rc collect_uses(struct reduction *r)
                 (struct use){link, r->classes->flow[edge->flow], step_edge_weight(edge, i)};
         }
     }
-    qsort(r->uses, r->n_uses, sizeof *r->uses, compare_uses);
+    if (r->n_uses > 0)
+        qsort(r->uses, r->n_uses, sizeof *r->uses, compare_uses);
     size_t kept = 0;
     for (size_t i = 0; i < r->n_uses; i++) {
         if (kept > 0 && compare_uses(&r->uses[kept - 1], &r->uses[i]) == 0)

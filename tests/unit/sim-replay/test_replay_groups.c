@@ -91,3 +91,21 @@ Test(replay_groups, by_class_and_size)
     cr_expect_eq(by_all, 6, "every job is in one row");
     cr_expect_eq(by_class, 5, "F has no class");
 }
+
+// It never started, and nobody is there to be gathered at the end.
+Test(replay_groups, a_job_after_the_end_waits)
+{
+    case_set(&c, 1, 58);
+    case_recorded(&c, "late", 1, 100, 5);
+    case_run_well(&c, &kept);
+    cr_expect_eq(find("all", "all", "waiting")->jobs, 1);
+    cr_expect_float_eq(booked_gpu_s(&kept, "idle"), 8 * 58, 1e-9);
+}
+
+Test(replay_groups, no_job_no_group)
+{
+    case_set(&c, 1, 58);
+    case_run_well(&c, &kept);
+    cr_expect_eq(N_ROWS(&kept, groups), 0);
+    cr_expect_float_eq(booked_gpu_s(&kept, "idle"), 8 * 58, 1e-9);
+}
