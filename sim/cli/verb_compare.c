@@ -80,5 +80,5 @@ static enum sand_rc run(int argc, char **argv)
     return rc;
 }
 
-const struct sand_verb sand_verb_compare = {
-    "compare", "paired differences of two results files, with intervals", run};
+const struct sand_verb sand_verb_compare = {"compare", "paired differences of two results files",
+                                            run};
