@@ -102,9 +102,10 @@ static void print_contention(FILE *out, enum sand_style style, const struct sand
     sand_text_heading(out, style, "CONTENTION", "");
     print_share(out, style, "MFU without neighbours", &overview->mfu_alone,
                 "the same MFU, had no job slowed another on common links");
-    if (asked > 0.0)
-        fprintf(out, "  lost to neighbours     %11s GPU-hours a run, in executed steps\n",
-                sand_text_grouped(overview->neighbours_gpu_s.mean / 3600.0).s);
+    fprintf(out, "  lost to neighbours     %11s GPU-hours a run, in executed steps\n",
+            sand_text_grouped(overview->neighbours_gpu_s.mean / 3600.0).s);
+    if (!(asked > 0.0))
+        return;
     fprintf(
         out,
         "  asked jointly          %11s times a run (%s a day), %s of them known, at most %s jobs "

@@ -21,10 +21,12 @@
 // is allowed (see joint.h). A job that is on a link for a share u of its time, and finds others
 // there for a share v, loses about u * v of its step.
 static const double least_loss = 0.005;
-// Below this share the mean field is good enough: what the job loses with the others always at
-// their peaks, times the share of the time that they are. To first order in that share it is exact
-// (two jobs that send for a share s of their time, each at half the rate while both do: s * s);
-// what it leaves out is of the order of its square.
+// What a job loses with the others always at their peaks, times the share of the time that they
+// are, is the most it can lose by chance: hidden traffic comes to light the more the longer it is
+// held up. Where even that is below this share of the step, the mean field is the answer: traffic
+// that is exposed already takes longer by what is taken from it for that share of the time (two
+// jobs that compute, then send for a share s of their step, at half the rate while both do: s * s),
+// and what compute hides stays hidden.
 static const double mean_field_loss = 0.01;
 // Neighbours in one question; beyond, those who load its links least are left out.
 enum { MOST_JOBS = 16 };
@@ -420,6 +422,18 @@ static double stepping_share(const struct sand_world *w)
     return stepping / all;
 }
 
+static double mean_field_ns(const struct sand_world *w, const struct sand_world_job *j)
+{
+    const struct sand_coupling *c = w->coupling;
+    const struct sand_step_profile *p = j->profile;
+    uint32_t taken = 0;
+    for (size_t l = 0; l < c->n_links_now; l++)
+        taken = c->taken[l] > taken ? c->taken[l] : taken;
+    const double longer = (double)taken / (TAKEN_PARTS - taken);
+    const double exposed_s = p->exposed_dp_s + p->exposed_pp_s + p->exposed_cp_s;
+    return 1e9 * exposed_s * longer * c->others_active;
+}
+
 // What the job loses now: what it loses to all who are present, less the share of those who save.
 static enum sand_rc find_loss(struct sand_world *w, struct sand_world_job *j, int64_t *more_ns)
 {
@@ -431,9 +445,10 @@ static enum sand_rc find_loss(struct sand_world *w, struct sand_world_job *j, in
     if (c->n_near == 0)
         return SAND_OK;
     SAND_TRY(look_up(w, &j->coupled.serial, &j->slot, 1, &answer));
-    const double mean_field_ns = (double)answer->neighbours_ns[0] * c->others_active;
-    if (mean_field_ns < mean_field_loss * (double)j->rate.healthy_ns) {
-        *more_ns = (int64_t)llround(mean_field_ns * stepping_share(w));
+    if ((double)answer->neighbours_ns[0] * c->others_active <
+        mean_field_loss * (double)j->rate.healthy_ns) {
+        const double lost_ns = fmin(mean_field_ns(w, j), (double)answer->neighbours_ns[0]);
+        *more_ns = (int64_t)llround(lost_ns * stepping_share(w));
         return SAND_OK;
     }
     const uint32_t n = choose_jobs(w, j, serials, slots);

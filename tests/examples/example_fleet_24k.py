@@ -25,7 +25,7 @@ def measure(name):
 
 
 packed, first_fit = measure("packed"), measure("first-fit")
-check(first_fit["neighbours_gpu_s"] > 2 * packed["neighbours_gpu_s"], "first-fit loses more than twice as much to neighbours")
+check(first_fit["neighbours_gpu_s"] > 1.25 * packed["neighbours_gpu_s"], "first-fit loses clearly more to neighbours")
 check(first_fit["mfu"] < first_fit["mfu_alone"] and packed["mfu"] > first_fit["mfu"], "and its MFU is lower for it")
 check(first_fit["joint_known"] > 0.9 * first_fit["joint_questions"], "nine of ten joint questions are known")
 end()
