@@ -81,6 +81,22 @@ static enum sand_rc check_jobs(const struct side *a, const struct side *b, struc
     return SAND_OK;
 }
 
+// Jobs stand by replication; one without jobs has no rows.
+static void count_jobs(const struct side *side, struct sand_comparison *comparison)
+{
+    size_t next = 0;
+    for (size_t run = 0; run < side->n_runs; run++) {
+        const size_t begin = next;
+        while (next < side->n_jobs && side->jobs[next].replication == side->runs[run].replication)
+            next++;
+        const size_t n = next - begin;
+        if (run == 0 || n < comparison->jobs_least)
+            comparison->jobs_least = n;
+        if (n > comparison->jobs_most)
+            comparison->jobs_most = n;
+    }
+}
+
 // ---- figures of one run -------------------------------------------------------------------------
 
 struct figure;
@@ -169,7 +185,7 @@ static const struct figure figures[] = {
     {"goodput MFU", SAND_COMPARED_SHARE, RUN(goodput_mfu)},
     {"ETTR from first start", SAND_COMPARED_SHARE, RUN(ettr_run)},
     {"ETTR from eligible", SAND_COMPARED_SHARE, RUN(ettr_total)},
-    {"utilisation: held by jobs", SAND_COMPARED_SHARE, .value = share_of},
+    {"GPU time held by jobs", SAND_COMPARED_SHARE, .value = share_of},
     {"useful", SAND_COMPARED_SHARE, .value = share_of, .group = "useful"},
     {"slowdown", SAND_COMPARED_SHARE, .value = share_of, .group = "slowdown"},
     {"lost", SAND_COMPARED_SHARE, .value = share_of, .group = "lost"},
@@ -283,7 +299,7 @@ enum sand_rc sand_comparison_make(struct sand_results *first, struct sand_result
     comparison->first = sides[0].meta;
     comparison->second = sides[1].meta;
     comparison->n_pairs = sides[0].n_runs;
-    comparison->n_jobs = sides[0].n_jobs;
+    count_jobs(&sides[0], comparison);
     if (make(sides, arena, comparison) != SAND_OK)
         return sand_fail(diag, SAND_ERR_NOMEM, "out of memory");
     return SAND_OK;

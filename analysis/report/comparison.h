@@ -23,7 +23,8 @@ struct sand_compared {
 struct sand_comparison {
     const struct sand_meta *first, *second;
     struct sand_compared *figures;
-    size_t n_figures, n_pairs, n_jobs;
+    size_t n_figures, n_pairs;
+    size_t jobs_least, jobs_most; // of a replication
 };
 
 // Refuses files that are no pairs: other seeds, replications, durations, or jobs. Texts live in the

@@ -13,7 +13,9 @@ enum { LABEL = 42, COLUMN = 12 };
 static const char definitions[] =
     "first, second: means over the replications; difference: second - first in each replication, "
     "its mean with the 95 % interval of Student's t over the pairs; \"yes\" where the interval "
-    "leaves zero out. Shares are of GPUs x duration, their differences in percentage points; "
+    "leaves zero out and the difference is more than rounding (1e-9 of the values). Shares are of "
+    "GPUs x duration, their differences in percentage points; "
+    "`show`'s utilisation is of GPUs x the time from first submit to last end; "
     "waits, "
     "completion and slowdown are of jobs that finished, as `show` defines them. The same seed "
     "gives "
@@ -30,9 +32,17 @@ static struct sand_text text_of(double value, enum sand_compared_kind kind)
     return sand_text_fixed(value, 2);
 }
 
-static int is_clear(const struct sand_summary *difference)
+// A difference below this part of the values (of a share: of the whole) is rounding noise: sums in
+// another order differ in their last bits, and then by the same bits in every replication.
+static const double rounding = 1e-9;
+
+static int is_clear(const struct sand_compared *figure)
 {
-    return difference->n >= 2 && fabs(difference->mean) > difference->ci95;
+    const struct sand_summary *d = &figure->difference;
+    const double whole = figure->kind == SAND_COMPARED_SHARE
+                             ? 1
+                             : fmax(fabs(figure->first.mean), fabs(figure->second.mean));
+    return d->n >= 2 && fabs(d->mean) > d->ci95 && fabs(d->mean) > rounding * whole;
 }
 
 static void print_figure(FILE *out, enum sand_style style, const struct sand_compared *figure)
@@ -47,7 +57,7 @@ static void print_figure(FILE *out, enum sand_style style, const struct sand_com
         sand_summary_spread(out, style, d->ci95, text_of(d->ci95, figure->kind).s, COLUMN + 2);
     else
         fprintf(out, "%*s", COLUMN + 2, "");
-    fprintf(out, "  %s\n", is_clear(d) ? "yes" : "");
+    fprintf(out, "  %s\n", is_clear(figure) ? "yes" : "");
 }
 
 static void print_side(FILE *out, const char *name, const struct sand_meta *meta)
@@ -55,11 +65,21 @@ static void print_side(FILE *out, const char *name, const struct sand_meta *meta
     fprintf(out, "  %-8s%s, digest %.12s\n", name, meta->name, meta->digest);
 }
 
+static void print_counts(const struct sand_comparison *comparison, FILE *out)
+{
+    const size_t least = comparison->jobs_least, most = comparison->jobs_most;
+    fprintf(out, "%zu paired replication%s of ", comparison->n_pairs,
+            comparison->n_pairs == 1 ? "" : "s");
+    if (least < most)
+        fprintf(out, "%zu to ", least);
+    fprintf(out, "%zu job%s, seed %llu\n", most, most == 1 ? "" : "s",
+            (unsigned long long)comparison->first->seed);
+}
+
 enum sand_rc sand_comparison_print(const struct sand_comparison *comparison, enum sand_style style,
                                    FILE *out, struct sand_diag *diag)
 {
-    fprintf(out, "%zu paired replications, %zu jobs in each file, seed %llu\n", comparison->n_pairs,
-            comparison->n_jobs, (unsigned long long)comparison->first->seed);
+    print_counts(comparison, out);
     print_side(out, "first", comparison->first);
     print_side(out, "second", comparison->second);
     fprintf(out, "\n%-*s%*s%*s%*s%*s  %s\n", LABEL, "", COLUMN, "first", COLUMN, "second", COLUMN,
@@ -87,8 +107,11 @@ enum sand_rc sand_comparison_json(const struct sand_comparison *comparison, FILE
                                   struct sand_diag *diag)
 {
     static const char *const units[] = {"share", "s", ""};
-    fprintf(out, "{\"pairs\":%zu,\"jobs\":%zu,\"seed\":%llu,\"figures\":[", comparison->n_pairs,
-            comparison->n_jobs, (unsigned long long)comparison->first->seed);
+    fprintf(out,
+            "{\"pairs\":%zu,\"jobs_per_replication\":{\"least\":%zu,\"most\":%zu},\"seed\":%llu,"
+            "\"figures\":[",
+            comparison->n_pairs, comparison->jobs_least, comparison->jobs_most,
+            (unsigned long long)comparison->first->seed);
     for (size_t i = 0; i < comparison->n_figures; i++) {
         const struct sand_compared *figure = &comparison->figures[i];
         fputs(i > 0 ? ",{\"name\":" : "{\"name\":", out);
@@ -98,7 +121,7 @@ enum sand_rc sand_comparison_json(const struct sand_comparison *comparison, FILE
         put_number(out, "second", figure->second.mean);
         put_number(out, "difference", figure->difference.mean);
         put_number(out, "ci95", figure->difference.ci95);
-        fputc('}', out);
+        fprintf(out, ",\"clear\":%s}", is_clear(figure) ? "true" : "false");
     }
     fputs("]}\n", out);
     return sand_summary_finish(out, diag);

@@ -179,6 +179,16 @@ static enum sand_rc refuse_unit(const struct number *number, const char *unit,
                   dimension->units);
 }
 
+// Both the unit that is usual and the one that programs mean by a plain number.
+static enum sand_rc refuse_bare(const struct number *number, const struct sand_dimension *dimension,
+                                struct why why)
+{
+    if (strcmp(dimension->usual, dimension->si) == 0 || !find_unit(dimension, dimension->si))
+        return refuse(why, "has no unit; write \"%s%s\"", number->text, dimension->usual);
+    return refuse(why, "has no unit; write \"%s%s\" or \"%s%s\"", number->text, dimension->usual,
+                  number->text, dimension->si);
+}
+
 static enum sand_rc apply_unit(struct number *number, const char *unit,
                                const struct sand_dimension *dimension, struct why why)
 {
@@ -187,7 +197,7 @@ static enum sand_rc apply_unit(struct number *number, const char *unit,
     if (*unit == '\0' && dimension->usual[0] == '\0')
         return SAND_OK;
     if (*unit == '\0')
-        return refuse(why, "has no unit; write \"%s%s\"", number->text, dimension->usual);
+        return refuse_bare(number, dimension, why);
     const struct sand_unit *row = find_unit(dimension, unit);
     if (!row)
         return refuse_unit(number, unit, dimension, why);

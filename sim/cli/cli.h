@@ -109,6 +109,10 @@ enum sand_rc sand_cli_load_spec(const struct sand_cli_load *load, struct sand_sp
 enum sand_rc sand_cli_load_file(const struct sand_cli_load *load, sand_spec_load_fn *read,
                                 struct sand_spec **spec, struct sand_diag *diag);
 
+// Refuses a `name` that `directory` of the catalogue does not have, and tells which it has.
+enum sand_rc sand_cli_check_entry(const struct sand_cli_load *load, const char *option,
+                                  const char *directory, const char *name, struct sand_diag *diag);
+
 // Reads rules of measurements, collectives or a node: `path`, or if NULL the file `usual` of the
 // catalogue's directory.
 enum sand_rc sand_cli_load_entry(const struct sand_cli_load *load, sand_spec_load_fn *read,

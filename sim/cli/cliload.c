@@ -1,5 +1,6 @@
 // Reads an experiment, finds the catalogue, and checks what no single room can.
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -121,6 +122,57 @@ enum sand_rc sand_cli_load_entry(const struct sand_cli_load *load, sand_spec_loa
         return sand_fail(diag, SAND_ERR_USAGE, "the catalogue is not found; name it with --data");
     snprintf(name, sizeof name, "%s/%s", dir, usual);
     return read(path ? path : name, &how, spec, diag);
+}
+
+static int is_entry(const struct dirent *file)
+{
+    const size_t length = strlen(file->d_name);
+    return length > 4 && strcmp(file->d_name + length - 4, ".xml") == 0;
+}
+
+static enum sand_rc refuse_entry(const char *option, const char *name, struct dirent **files,
+                                 size_t n, struct sand_diag *diag)
+{
+    enum { MOST = 256 };
+    const char *names[MOST];
+    char all[2000] = "";
+    size_t length = 0;
+    n = n < MOST ? n : MOST;
+    for (size_t i = 0; i < n; i++) {
+        files[i]->d_name[strlen(files[i]->d_name) - 4] = '\0';
+        names[i] = files[i]->d_name;
+        if (length < sizeof all)
+            length += (size_t)snprintf(all + length, sizeof all - length, "%s%s", i > 0 ? ", " : "",
+                                       names[i]);
+    }
+    const char *near = sand_nearest(name, names, n);
+    if (near)
+        return sand_fail(diag, SAND_ERR_INPUT,
+                         "%s is \"%s\", which the catalogue does not have; did you mean \"%s\"?",
+                         option, name, near);
+    return sand_fail(diag, SAND_ERR_INPUT,
+                     "%s is \"%s\", which the catalogue does not have; it has %s", option, name,
+                     all);
+}
+
+enum sand_rc sand_cli_check_entry(const struct sand_cli_load *load, const char *option,
+                                  const char *directory, const char *name, struct sand_diag *diag)
+{
+    char buffer[4096], path[5000];
+    const char *dir = known_data_dir(load, buffer, sizeof buffer);
+    struct dirent **files;
+    snprintf(path, sizeof path, "%s/%s/%s.xml", dir ? dir : "", directory, name);
+    if (!dir || access(path, F_OK) == 0)
+        return SAND_OK;
+    snprintf(path, sizeof path, "%s/%s", dir, directory);
+    const int n = scandir(path, &files, is_entry, alphasort);
+    if (n < 0)
+        return SAND_OK; // no catalogue here: reading it says so
+    const enum sand_rc rc = refuse_entry(option, name, files, (size_t)n, diag);
+    for (int i = 0; i < n; i++)
+        free(files[i]);
+    free(files);
+    return rc;
 }
 
 // ---- checks

@@ -132,7 +132,11 @@ static double size_of(struct argp_state *state, const char *option, const char *
 {
     double value = 0;
     char why[200];
-    if (sand_quantity_parse(text, SAND_DIM_BYTES, &value, why, sizeof why) != SAND_OK)
+    const int is_zero =
+        sand_quantity_parse(text, SAND_DIM_NUMBER, &value, NULL, 0) == SAND_OK && value == 0;
+    if (is_zero) // with a unit it would be as wrong
+        argp_error(state, "%s is \"%s\": must be from 1B to 1e18B", option, text);
+    else if (sand_quantity_parse(text, SAND_DIM_BYTES, &value, why, sizeof why) != SAND_OK)
         argp_error(state, "%s is \"%s\": %s", option, text, why);
     else if (!(value >= 1) || value > 1e18)
         argp_error(state, "%s is \"%s\": must be from 1B to 1e18B", option, text);
@@ -348,6 +352,7 @@ static enum sand_rc answer_for_node(const struct options *o, struct sand_diag *d
 {
     struct sand_spec *spec = NULL;
     char name[300];
+    SAND_TRY(sand_cli_check_entry(&o->load, "--node", "platforms/catalogue/node", o->node, diag));
     snprintf(name, sizeof name, "platforms/catalogue/node/%.200s.xml", o->node);
     SAND_TRY(sand_cli_load_entry(&o->load, sand_spec_load_node, NULL, name, &spec, diag));
     const struct sand_cluster cluster =

@@ -40,7 +40,7 @@ def figures_of(path):
     check(numpy.allclose(held, allocated, rtol=1e-12), "jobs hold what the ledger calls allocated")
     asked = by_run(groups, alls, "asked_gpu_s")
     check(numpy.allclose(held, asked, rtol=1e-12), "nobody holds more than was asked for")
-    figures["utilisation: held by jobs"] = held / whole
+    figures["GPU time held by jobs"] = held / whole
     finished = numpy.array([state == "finished" for state in texts(jobs["state"])])
     waits = (jobs["start_ns"] - jobs["submit_ns"]) / 1e9
     figures["wait, mean"] = numpy.array(

@@ -79,7 +79,7 @@ static const char *shape_ring(const struct setting *s, struct sand_coll_terms *t
 {
     const struct sand_comm *c = s->comm;
     if (is_point_to_point(s))
-        return "is no point-to-point traffic";
+        return "does no point-to-point traffic";
     const double steps = sand_collective_steps(s->collective);
     const double borders = c->domains > 1 ? (is_all_reduce(s) ? 2.0 : 1.0) * (c->domains - 1) : 0;
     t->network_hops = borders < steps ? borders : steps;

@@ -221,7 +221,8 @@ static enum sand_rc place_network(struct placing *p, struct sand_diag *diag)
         return sand_fail(diag, SAND_ERR_INPUT,
                          "the GPUs are not all joined: something on their way is down, or the "
                          "rails have no network in common");
-    snprintf(comm->why_no_sharp, sizeof comm->why_no_sharp, "not asked for");
+    snprintf(comm->why_no_sharp, sizeof comm->why_no_sharp,
+             "needs the network's switches to reduce, which is not switched on (--sharp)");
     return comm->options.sharp ? place_sharp(p) : SAND_OK;
 }
 

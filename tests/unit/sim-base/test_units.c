@@ -105,6 +105,8 @@ Test(units, refusals_name_the_way_out_and_leave_the_value)
         {"7:0", SAND_DIM_RATIO, "above zero"},
         {"7:", SAND_DIM_RATIO, "is not a ratio"},
         {"7:1x", SAND_DIM_RATIO, "after the ratio"},
+        {"8", SAND_DIM_BYTES, "has no unit; write \"8GB\" or \"8B\""},
+        {"3", SAND_DIM_TIME, "has no unit; write \"3s\""},
         {"3", SAND_DIM_RATE, "has no unit; write \"3/h\""},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
