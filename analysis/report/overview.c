@@ -68,7 +68,7 @@ static void count_state(struct sand_job_states *states, const char *state)
         states->other++;
 }
 
-// Jobs and GPUs asked for are those of the first run: all runs have the same jobs.
+// A mix draws other jobs in each run.
 static void count_job(struct passage *passage, const struct sand_jobs_row *job)
 {
     struct sand_overview *const overview = passage->overview;
@@ -88,6 +88,9 @@ static void count_job(struct passage *passage, const struct sand_jobs_row *job)
         window->first_ns = job->submit_ns;
     if (job->end_ns > window->last_ns)
         window->last_ns = job->end_ns;
+    window->n_jobs++;
+    overview->mean_jobs += 1.0 / (double)passage->rows->n_replications;
+    overview->mean_gpus += (double)job->gpus / (double)passage->rows->n_replications;
 }
 
 static int keep_job(void *self, const void *row)
@@ -130,7 +133,7 @@ static enum sand_rc open_passage(struct sand_rowset *rows, struct sand_arena *ar
     if (rows->windows == NULL || passage->profiled == NULL)
         return SAND_ERR_NOMEM;
     for (size_t i = 0; i < n; i++)
-        rows->windows[i] = (struct sand_run_window){INT64_MAX, -1};
+        rows->windows[i] = (struct sand_run_window){INT64_MAX, -1, 0};
     for (size_t i = 0; i < rows->n_steps; i++)
         passage->profiled[passage->n_profiled++] = rows->steps[i].job;
     qsort(passage->profiled, passage->n_profiled, sizeof *passage->profiled, compare_numbers);
@@ -266,6 +269,18 @@ static enum sand_rc summarise_hfu(const struct sand_rowset *rows, struct sand_ar
     return SAND_OK;
 }
 
+static void count_runs(const struct sand_rowset *rows, struct sand_overview *overview)
+{
+    overview->first_run = rows->n_replications > 0 ? rows->replications[0].replication : 0;
+    for (size_t i = 0; i < rows->n_replications; i++) {
+        const size_t n = rows->windows[i].n_jobs;
+        if (i == 0 || n < overview->fewest_jobs)
+            overview->fewest_jobs = n;
+        if (n > overview->most_jobs)
+            overview->most_jobs = n;
+    }
+}
+
 static enum sand_rc make(const struct sand_rowset *rows, struct sand_arena *arena,
                          struct sand_overview *overview)
 {
@@ -286,6 +301,8 @@ enum sand_rc sand_overview_make(struct sand_results *results, struct sand_arena 
     SAND_TRY(load(results, arena, &rows, overview, diag));
     overview->duration_s = sand_s_from_ns(overview->meta->duration_ns);
     overview->n_runs = rows.n_replications;
+    overview->shares_nodes = strstr(overview->meta->canonical, " allocation=\"gpus\"") != NULL;
+    count_runs(&rows, overview);
     const enum sand_rc rc = make(&rows, arena, overview);
     if (rc == SAND_ERR_NOMEM)
         return sand_fail(diag, rc, "out of memory for the summary of \"%s\"", overview->meta->name);

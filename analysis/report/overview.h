@@ -8,9 +8,10 @@
 #include "stats.h"
 #include "store.h"
 
-// First submit and last end of a run's jobs.
+// First submit and last end of a run's jobs, and how many they are.
 struct sand_run_window {
     int64_t first_ns, last_ns;
+    size_t n_jobs;
 };
 
 // The tables of a results file, as arrays. Of jobs and attempts only those of training: a trace may
@@ -35,10 +36,14 @@ struct sand_time_class { // a ledger class
     double power_W; // mean of the whole time
 };
 
-struct sand_step_split { // a training job's step, mean over the steps executed in all runs
+// A training job's step on its nodes with nothing beside it and nothing faulty, mean over the steps
+// executed in all runs; or in the first run alone, where other runs have another job in its place.
+struct sand_step_split {
     const char *job;
+    int alone;    // of the first run alone
     double gpu_s; // a run: the order of importance
     double step_s, healthy_step_s, memory_B;
+    double observed_step_s; // mean of what the steps took
     double compute_s, exposed_tp_s, exposed_cp_s, exposed_pp_s, exposed_dp_s, bubble_s,
         data_stall_s;
 };
@@ -87,13 +92,17 @@ struct sand_saves {
 struct sand_overview {
     const struct sand_meta *meta;
     double duration_s;
-    size_t n_runs, n_jobs, gpus_asked;
+    size_t n_runs, n_jobs, gpus_asked; // jobs and their GPUs: of the first run
+    size_t fewest_jobs, most_jobs;     // of a run
+    double mean_jobs, mean_gpus;       // a run
+    int shares_nodes;                  // jobs of less than a node hold part of one
     double capacity_gpus;
     struct sand_summary mfu, mfu_alone, hfu, goodput_mfu, ettr_run, ettr_total;
     // Traffic on common links: what it cost, and what was asked to know it, a run.
     struct sand_summary neighbours_gpu_s, joint_questions, joint_known, joint_jobs;
     struct sand_summary unexpected, planned, dispersion, lost_gpu_s;
     struct sand_summary power_W, energy_J, tokens, token_energy_J;
+    uint32_t first_run;             // number of the first replication
     struct sand_step_split *splits; // by GPU time, most first
     size_t n_splits;
     struct sand_time_class *classes; // allocated first, in the ledger's order

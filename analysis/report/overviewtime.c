@@ -118,7 +118,8 @@ static const struct sand_steps_row **sorted_profiles(const struct sand_rowset *r
 }
 
 struct split_sum {
-    double steps; // weight
+    double steps;          // weight
+    double observed_steps; // executed, as the jobs' rows say
     struct sand_step_split split;
 };
 
@@ -146,49 +147,84 @@ static struct sand_step_split mean_split(const struct split_sum *sum, double run
                              &split.bubble_s,     &split.data_stall_s};
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
         *parts[i] /= sum->steps;
+    split.observed_step_s /= sum->observed_steps;
     split.gpu_s /= runs;
     return split;
 }
 
-// The jobs with a profile, each once however many runs there are, by number.
+// A job number and whose sums belong to it: the same job of all runs, or, where another one bears
+// the number in some run (a mix draws its jobs anew in each), that of the first run alone.
+struct split_job {
+    uint32_t number;
+    size_t n;                        // runs that have the number
+    int differs;                     // they do not mean the same job
+    const struct sand_jobs_row *row; // of the first run that has it
+    struct split_sum sum;
+};
+
 struct split_jobs {
-    uint32_t *numbers;
-    size_t n;
+    struct split_job *jobs; // by number
+    size_t n, n_runs;
+    uint32_t first; // replication
 };
 
 static int by_number(const void *a, const void *b)
 {
-    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return (x > y) - (x < y);
+    const struct split_job *const x = a, *const y = b;
+    return (x->number > y->number) - (x->number < y->number);
+}
+
+// NULL for a job that a damaged file does not list.
+static struct split_job *job_of(const struct split_jobs *jobs, uint32_t number)
+{
+    const struct split_job key = {.number = number};
+    return bsearch(&key, jobs->jobs, jobs->n, sizeof key, by_number);
+}
+
+// The jobs of a mix are numbered anew in each run under the same ids; their dates tell them apart.
+static int same_job(const struct sand_jobs_row *a, const struct sand_jobs_row *b)
+{
+    return strcmp(a->id.text, b->id.text) == 0 && a->submit_ns == b->submit_ns &&
+           a->nodes == b->nodes && a->gpus == b->gpus;
+}
+
+static int is_merged(const struct split_jobs *jobs, const struct split_job *job)
+{
+    return !job->differs && job->n == jobs->n_runs;
+}
+
+static int counts(const struct split_jobs *jobs, const struct split_job *job, uint32_t replication)
+{
+    return is_merged(jobs, job) || replication == jobs->first;
 }
 
 static enum sand_rc list_jobs(const struct sand_rowset *rows, struct sand_arena *arena,
                               struct split_jobs *jobs)
 {
-    jobs->n = 0;
-    jobs->numbers = sand_arena_alloc(arena, rows->n_jobs + 1, sizeof *jobs->numbers);
-    if (jobs->numbers == NULL)
+    *jobs = (struct split_jobs){.n_runs = rows->n_replications};
+    jobs->first = rows->n_replications > 0 ? rows->replications[0].replication : 0;
+    jobs->jobs = sand_arena_alloc(arena, rows->n_jobs + 1, sizeof *jobs->jobs);
+    if (jobs->jobs == NULL)
         return SAND_ERR_NOMEM;
     for (size_t i = 0; i < rows->n_jobs; i++)
-        jobs->numbers[i] = rows->jobs[i].job;
-    qsort(jobs->numbers, rows->n_jobs, sizeof *jobs->numbers, by_number);
+        jobs->jobs[i] = (struct split_job){.number = rows->jobs[i].job};
+    qsort(jobs->jobs, rows->n_jobs, sizeof *jobs->jobs, by_number);
     for (size_t i = 0; i < rows->n_jobs; i++)
-        if (jobs->n == 0 || jobs->numbers[jobs->n - 1] != jobs->numbers[i])
-            jobs->numbers[jobs->n++] = jobs->numbers[i];
+        if (jobs->n == 0 || jobs->jobs[jobs->n - 1].number != jobs->jobs[i].number)
+            jobs->jobs[jobs->n++] = jobs->jobs[i];
+    for (size_t i = 0; i < rows->n_jobs; i++) {
+        struct split_job *const job = job_of(jobs, rows->jobs[i].job);
+        job->n++;
+        if (job->row == NULL)
+            job->row = &rows->jobs[i];
+        job->differs |= !same_job(job->row, &rows->jobs[i]);
+    }
     return SAND_OK;
-}
-
-// The place of a job among the sums; NULL for one that a damaged file does not list.
-static struct split_sum *sum_of(const struct split_jobs *jobs, struct split_sum *sums, uint32_t job)
-{
-    const uint32_t *const found =
-        bsearch(&job, jobs->numbers, jobs->n, sizeof *jobs->numbers, by_number);
-    return found != NULL ? &sums[found - jobs->numbers] : NULL;
 }
 
 // Weighs every profile with the steps that were executed under it.
 static void weigh_attempts(const struct sand_rowset *rows, const struct split_jobs *jobs,
-                           const struct sand_steps_row *const *profiles, struct split_sum *sums)
+                           const struct sand_steps_row *const *profiles)
 {
     for (size_t i = 0; i < rows->n_attempts; i++) {
         const struct sand_attempts_row *const attempt = &rows->attempts[i];
@@ -197,9 +233,9 @@ static void weigh_attempts(const struct sand_rowset *rows, const struct split_jo
         const struct sand_steps_row *const wanted = &key;
         const struct sand_steps_row *const *const found =
             bsearch(&wanted, profiles, rows->n_steps, sizeof *profiles, by_profile);
-        struct split_sum *const sum = sum_of(jobs, sums, attempt->job);
-        if (found != NULL && sum != NULL)
-            add_profile(sum, *found, (double)attempt->steps);
+        struct split_job *const job = job_of(jobs, attempt->job);
+        if (found != NULL && job != NULL && counts(jobs, job, attempt->replication))
+            add_profile(&job->sum, *found, (double)attempt->steps);
     }
 }
 
@@ -212,17 +248,24 @@ static int by_gpu_time(const void *a, const void *b)
     return strcmp(x->job, y->job);
 }
 
-static void name_splits(const struct sand_rowset *rows, const struct split_jobs *jobs,
-                        struct split_sum *sums)
+static void name_splits(const struct sand_rowset *rows, const struct split_jobs *jobs)
 {
     for (size_t i = 0; i < rows->n_jobs; i++) {
-        const struct sand_jobs_row *const job = &rows->jobs[i];
-        struct sand_step_split *const split = &sum_of(jobs, sums, job->job)->split;
-        const double gpu_s =
-            (double)(job->steps_done + job->steps_lost) * job->step_s * (double)job->gpus;
-        split->job = job->id.text;
-        split->healthy_step_s = job->healthy_step_s;
-        split->gpu_s += isfinite(gpu_s) ? gpu_s : 0.0;
+        const struct sand_jobs_row *const row = &rows->jobs[i];
+        struct split_job *const job = job_of(jobs, row->job);
+        if (!counts(jobs, job, row->replication))
+            continue;
+        struct sand_step_split *const split = &job->sum.split;
+        const double executed = (double)(row->steps_done + row->steps_lost);
+        const double time_s = executed * row->step_s;
+        split->job = row->id.text;
+        split->alone = is_merged(jobs, job) ? 0 : 1;
+        split->healthy_step_s = row->healthy_step_s;
+        if (!isfinite(time_s))
+            continue;
+        split->gpu_s += time_s * (double)row->gpus;
+        split->observed_step_s += time_s;
+        job->sum.observed_steps += executed;
     }
 }
 
@@ -230,17 +273,19 @@ enum sand_rc sand_overview_steps(const struct sand_rowset *rows, struct sand_are
                                  struct sand_overview *overview)
 {
     const struct sand_steps_row **const profiles = sorted_profiles(rows, arena);
-    struct split_sum *const sums = sand_arena_alloc(arena, rows->n_jobs + 1, sizeof *sums);
     overview->splits = sand_arena_alloc(arena, rows->n_jobs + 1, sizeof *overview->splits);
     struct split_jobs jobs;
-    if (profiles == NULL || sums == NULL || overview->splits == NULL)
+    if (profiles == NULL || overview->splits == NULL)
         return SAND_ERR_NOMEM;
     SAND_TRY(list_jobs(rows, arena, &jobs));
-    weigh_attempts(rows, &jobs, profiles, sums);
-    name_splits(rows, &jobs, sums);
-    for (size_t i = 0; i < jobs.n; i++)
-        if (sums[i].steps > 0.0 && sums[i].split.job != NULL)
-            overview->splits[overview->n_splits++] = mean_split(&sums[i], (double)overview->n_runs);
+    weigh_attempts(rows, &jobs, profiles);
+    name_splits(rows, &jobs);
+    for (size_t i = 0; i < jobs.n; i++) {
+        const struct split_sum *const sum = &jobs.jobs[i].sum;
+        if (sum->steps > 0.0 && sum->split.job != NULL)
+            overview->splits[overview->n_splits++] =
+                mean_split(sum, sum->split.alone ? 1.0 : (double)overview->n_runs);
+    }
     qsort(overview->splits, overview->n_splits, sizeof *overview->splits, by_gpu_time);
     return SAND_OK;
 }

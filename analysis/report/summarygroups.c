@@ -26,7 +26,7 @@ static void print_group(FILE *out, const struct sand_job_group *group)
     const int finished = strcmp(group->ending, "finished") == 0;
     const int all = strcmp(group->by, "all") == 0, size = strcmp(group->by, "size") == 0;
     snprintf(label, sizeof label, "%s%s%s%s%s%s", all ? "" : group->by, all ? "" : " ", group->name,
-             size ? " GPUs held" : "", finished ? "" : ", ", finished ? "" : group->ending);
+             size ? " held" : "", finished ? "" : ", ", finished ? "" : group->ending);
     fputs("  ", out);
     sand_text_pad(out, label, SAND_TEXT_LABEL + 6);
     sand_text_pad_left(out, sand_text_whole(group->jobs).s, FIGURE_WIDTH);

@@ -91,7 +91,9 @@ static void put_run(struct json *json, const struct sand_overview *overview)
     number(json, "duration_s", overview->duration_s);
     number(json, "capacity_gpus", overview->capacity_gpus);
     whole(json, "jobs", overview->n_jobs);
+    number(json, "jobs_a_run", overview->mean_jobs);
     whole(json, "gpus_asked", overview->gpus_asked);
+    number(json, "gpus_held_a_run", overview->mean_gpus);
 }
 
 static void put_spreads(struct json *json, const struct sand_overview *overview)
@@ -123,8 +125,11 @@ static void put_splits(struct json *json, const struct sand_overview *overview)
         const struct sand_step_split *const split = &overview->splits[i];
         begin(json, NULL, '{');
         text(json, "job", split->job);
+        if (split->alone)
+            whole(json, "replication", overview->first_run);
         number(json, "gpu_s", split->gpu_s);
         number(json, "step_s", split->step_s);
+        number(json, "observed_step_s", split->observed_step_s);
         number(json, "healthy_step_s", split->healthy_step_s);
         number(json, "compute_s", split->compute_s);
         number(json, "exposed_tp_s", split->exposed_tp_s);

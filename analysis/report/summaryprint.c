@@ -3,6 +3,7 @@
 #include "summary.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <locale.h>
 #include <math.h>
 #include <string.h>
@@ -22,6 +23,19 @@ static const char *plural(size_t n)
     return n == 1 ? "" : "s";
 }
 
+static void print_jobs(FILE *out, const struct sand_overview *overview)
+{
+    const int differ = overview->fewest_jobs != overview->most_jobs;
+    fprintf(out, "  %s GPUs; ", sand_text_whole(overview->capacity_gpus).s);
+    if (differ)
+        fprintf(out, "%s to %s jobs a run", sand_text_whole((double)overview->fewest_jobs).s,
+                sand_text_whole((double)overview->most_jobs).s);
+    else
+        fprintf(out, "%zu job%s", overview->n_jobs, plural(overview->n_jobs));
+    fprintf(out, " with %s GPUs held in all (%s)\n", sand_text_whole(overview->mean_gpus).s,
+            overview->shares_nodes ? "parts of nodes shared" : "whole nodes");
+}
+
 static void print_head(FILE *out, enum sand_style style, const struct sand_overview *overview)
 {
     const struct sand_meta *const meta = overview->meta;
@@ -32,9 +46,7 @@ static void print_head(FILE *out, enum sand_style style, const struct sand_overv
     fprintf(out, "  %s simulated, %zu replication%s, seed %llu\n",
             sand_text_quantity(overview->duration_s, SAND_DIM_TIME).s, overview->n_runs,
             plural(overview->n_runs), (unsigned long long)meta->seed);
-    fprintf(out, "  %s GPUs; %zu job%s with %s GPUs held in all (whole nodes)\n",
-            sand_text_whole(overview->capacity_gpus).s, overview->n_jobs, plural(overview->n_jobs),
-            sand_text_whole((double)overview->gpus_asked).s);
+    print_jobs(out, overview);
     fprintf(out, "  digest %.12s, sandtable %.16s, physics %.16s\n", meta->digest,
             meta->program_version, meta->physics_version);
 }
@@ -133,15 +145,26 @@ static void print_part(FILE *out, enum sand_style style, const char *label, doub
     fputc('\n', out);
 }
 
-static void print_split(FILE *out, enum sand_style style, const struct sand_step_split *split)
+// The parts are those of the step alone; what the steps took stands beside it where that differs.
+static void print_split(FILE *out, enum sand_style style, const struct sand_overview *overview,
+                        const struct sand_step_split *split)
 {
-    sand_text_heading(out, style, "STEP", "");
+    sand_text_heading(out, style, "STEP", "alone on its nodes");
     fputs("  ", out);
     sand_text_pad(out, split->job, SAND_TEXT_LABEL);
     sand_text_pad_left(out, sand_text_quantity(split->step_s, SAND_DIM_TIME).s, 9);
     fprintf(out, "    healthy %s, fullest GPU %s\n",
             sand_text_quantity(split->healthy_step_s, SAND_DIM_TIME).s,
             sand_text_quantity(split->memory_B, SAND_DIM_BYTES).s);
+    if (fabs(split->observed_step_s - split->step_s) > 1e-3 * split->step_s) {
+        fputs("  ", out);
+        sand_text_pad(out, "observed mean step", SAND_TEXT_LABEL);
+        sand_text_pad_left(out, sand_text_quantity(split->observed_step_s, SAND_DIM_TIME).s, 9);
+        fputs("    which MFU uses: with neighbours and faulty parts\n", out);
+    }
+    if (split->alone)
+        fprintf(out, "  of replication %" PRIu32 " alone: other replications have other jobs\n",
+                overview->first_run);
     print_part(out, style, "compute", split->compute_s, split->step_s);
     print_part(out, style, "exposed tensor parallel", split->exposed_tp_s, split->step_s);
     print_part(out, style, "exposed context parallel", split->exposed_cp_s, split->step_s);
@@ -154,7 +177,7 @@ static void print_split(FILE *out, enum sand_style style, const struct sand_step
 static void print_steps(FILE *out, enum sand_style style, const struct sand_overview *overview)
 {
     for (size_t i = 0; i < overview->n_splits && i < MOST_SPLITS; i++)
-        print_split(out, style, &overview->splits[i]);
+        print_split(out, style, overview, &overview->splits[i]);
     if (overview->n_splits > MOST_SPLITS)
         fprintf(out, "  and %zu more jobs with less GPU time\n", overview->n_splits - MOST_SPLITS);
 }

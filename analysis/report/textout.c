@@ -46,6 +46,8 @@ struct sand_text sand_text_fixed(double value, int decimals)
     struct sand_text text = {"-"};
     if (isfinite(value))
         snprintf(text.s, sizeof text.s, "%.*f", decimals, value);
+    if (text.s[0] == '-' && strpbrk(text.s, "123456789") == NULL && isfinite(value))
+        memmove(text.s, text.s + 1, strlen(text.s)); // a rounded -0.01 is 0
     return text;
 }
 
@@ -62,7 +64,7 @@ struct sand_text sand_text_whole(double value)
     struct sand_text text = {""};
     const int length = snprintf(digits, sizeof digits, "%.0f", fabs(value));
     char *to = text.s;
-    if (value < 0.0)
+    if (value < 0.0 && strcmp(digits, "0") != 0)
         *to++ = '-';
     for (int i = 0; i < length; i++) {
         if (i > 0 && (length - i) % 3 == 0)
@@ -75,9 +77,10 @@ struct sand_text sand_text_whole(double value)
 
 struct sand_text sand_text_percent(double share)
 {
+    const struct sand_text number = sand_text_fixed(100.0 * share, 1);
     struct sand_text text = {"-"};
     if (isfinite(share))
-        snprintf(text.s, sizeof text.s, "%.1f %%", 100.0 * share);
+        snprintf(text.s, sizeof text.s, "%.*s %%", (int)sizeof text.s - 3, number.s);
     return text;
 }
 

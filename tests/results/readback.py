@@ -108,6 +108,8 @@ def check_example(path, page):
     exec(compile(code, page, "exec"), space)  # pylint: disable=exec-used
     frame = space["table"](path, "jobs")
     assert frame.shape[0] == 10 and frame.id[0].startswith("id "), frame
+    incidents, roots = space["incidents"], space["roots"]  # losses of children are in their parents'
+    assert 0 < len(roots) == (incidents.parent == 2**32 - 1).sum() < len(incidents), incidents.parent
 
 
 def refused(sample, path, message):

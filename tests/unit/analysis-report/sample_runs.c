@@ -60,7 +60,7 @@ static void put_cluster(struct sand_shard *shard, uint32_t run)
 // ---- jobs and steps
 // ---------------------------------------------------------------------------------
 
-static void put_jobs(struct sand_shard *shard, uint32_t run)
+static void put_jobs(struct sand_shard *shard, uint32_t run, int mix)
 {
     const struct sand_jobs_row llama = {.replication = run,
                                         .job = 0,
@@ -68,10 +68,13 @@ static void put_jobs(struct sand_shard *shard, uint32_t run)
                                         .state = cell("running at the end"),
                                         .nodes = 8,
                                         .gpus = 64,
+                                        .submit_ns = mix ? run * H_NS : 0,
                                         .steps_done = run == 0 ? 950 : 900,
                                         .steps_lost = run == 0 ? 50 : 100,
                                         .checkpoints = run == 0 ? 3 : 1,
-                                        .step_s = run == 0 ? 33 : 30,
+                                        .step_s = mix        ? 36
+                                                  : run == 0 ? 33
+                                                             : 30,
                                         .healthy_step_s = 30,
                                         .mfu = 0.4,
                                         .hfu = run == 0 ? 0.44 : 0.46,
@@ -96,6 +99,11 @@ static void put_jobs(struct sand_shard *shard, uint32_t run)
     finished.hfu = 0.30;
     put(shard, SAND_TABLE_jobs, &llama);
     put(shard, SAND_TABLE_jobs, run == 0 ? &waiting : &finished);
+    struct sand_jobs_row third = waiting;
+    third.job = 2;
+    third.gpus = 12;
+    if (mix && run == 1)
+        put(shard, SAND_TABLE_jobs, &third);
 }
 
 static void put_profile(struct sand_shard *shard, uint32_t run, uint32_t profile, double dp_s)
@@ -223,12 +231,12 @@ static void put_totals(struct sand_shard *shard, uint32_t run)
 // ---- the file
 // ---------------------------------------------------------------------------------------
 
-static void write_run(uint32_t run, const char *path)
+static void write_run(uint32_t run, int mix, const char *path)
 {
     struct sand_shard *shard;
     cr_assert_eq(sand_shard_open(path, NULL, &shard), SAND_OK);
     put_cluster(shard, run);
-    put_jobs(shard, run);
+    put_jobs(shard, run, mix);
     put_steps(shard, run);
     put_incidents(shard, run);
     put_saves(shard, run);
@@ -237,14 +245,15 @@ static void write_run(uint32_t run, const char *path)
     sand_shard_close(shard);
 }
 
-struct sand_results *open_runs(uint32_t first, size_t n_runs)
+static struct sand_results *open_kind(uint32_t first, size_t n_runs, int mix)
 {
     static const char *const assumptions[] = {
         "gpu h100-sxm-80g: idle_power", "gpu h100-sxm-80g: gemm_fp8", "link ndr400-ib: usable",
         "a long one that says in very many words, far more than fit into one single line of a "
         "hundred columns, what had to be assumed"};
     const struct sand_meta meta = {.name = "two-runs",
-                                   .canonical = "<experiment/>",
+                                   .canonical =
+                                       mix ? "<experiment allocation=\"gpus\"/>" : "<experiment/>",
                                    .digest = "0123456789abcdef",
                                    .program_version = "0.1.0",
                                    .physics_version = "1",
@@ -260,13 +269,23 @@ struct sand_results *open_runs(uint32_t first, size_t n_runs)
     for (size_t i = 0; i < 3; i++)
         snprintf(paths[i], sizeof paths[i], "%s/%zu.h5", dir, i);
     for (size_t i = 0; i < n_runs; i++)
-        write_run(first + (uint32_t)i, paths[i]);
+        write_run(first + (uint32_t)i, mix, paths[i]);
     cr_assert_eq(sand_results_merge(shards, n_runs, &meta, paths[2], NULL), SAND_OK);
     cr_assert_eq(sand_results_open(paths[2], &results, NULL), SAND_OK);
     for (size_t i = 0; i < 3; i++)
         unlink(paths[i]); // the open descriptor keeps it readable
     rmdir(dir);
     return results;
+}
+
+struct sand_results *open_runs(uint32_t first, size_t n_runs)
+{
+    return open_kind(first, n_runs, 0);
+}
+
+struct sand_results *open_mix(void)
+{
+    return open_kind(0, 2, 1);
 }
 
 struct sand_results *open_sample(size_t n_runs)

@@ -8,5 +8,7 @@
 // Writes a results file with n of them (0, 1 or 2) from `first` on, and opens it.
 struct sand_results *open_runs(uint32_t first, size_t n_runs);
 struct sand_results *open_sample(size_t n_runs); // from the first on
+// Two runs in which a mix drew other jobs, on nodes that small jobs share.
+struct sand_results *open_mix(void);
 
 #endif

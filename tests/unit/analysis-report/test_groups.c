@@ -32,8 +32,8 @@ static void fill(struct sand_rowset *rows, struct sand_overview *overview, struc
 {
     static struct sand_groups_row groups[7];
     static struct sand_run_window windows[2] = {
-        {0, INT64_C(100) * SAND_NS_PER_S},
-        {INT64_C(50) * SAND_NS_PER_S, INT64_C(250) * SAND_NS_PER_S}};
+        {0, INT64_C(100) * SAND_NS_PER_S, 0},
+        {INT64_C(50) * SAND_NS_PER_S, INT64_C(250) * SAND_NS_PER_S, 0}};
     static struct sand_replications_row runs[2] = {{.replication = 4}, {.replication = 5}};
     groups[0] = row(5, "all", "all", "finished", 7, 20);
     groups[1] = row(4, "all", "all", "finished", 6, 10);
@@ -41,7 +41,7 @@ static void fill(struct sand_rowset *rows, struct sand_overview *overview, struc
     groups[3] = row(4, "class", "b", "finished", 6, 10);
     groups[4] = row(5, "class", "b", "finished", 3, 20);
     groups[5] = row(5, "class", "a", "finished", 4, 20);
-    groups[6] = row(5, "size", "16", "finished", 7, 20);
+    groups[6] = row(5, "size", "9-64 GPUs", "finished", 7, 20);
     static struct sand_cluster_row classes[3] = {{.replication = 4, .gpu_s = 80},
                                                  {.replication = 4, .gpu_s = 1200},
                                                  {.replication = 5, .gpu_s = 700}};
@@ -111,7 +111,7 @@ Test(groups, printed_with_their_definitions)
     fflush(out);
     cr_expect(strstr(text, "all, ended failed"), "%s", text);
     cr_expect(strstr(text, "class b"), "%s", text);
-    cr_expect(strstr(text, "size 16 GPUs held "), "%s", text);
+    cr_expect(strstr(text, "size 9-64 GPUs held "), "%s", text);
     cr_expect(strstr(text, "first start - submit"), "%s", text);
     cr_expect(strstr(text, "useful: GPU time of surviving steps"), "%s", text);
     cr_expect(strstr(text, "10 GPUs x 2.5 min from first submit to last end"), "%s", text);

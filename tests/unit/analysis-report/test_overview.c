@@ -96,6 +96,27 @@ Test(overview, the_step_is_weighted_by_the_steps_executed)
              split->exposed_dp_s + split->bubble_s + split->data_stall_s,
          split->step_s, "the parts sum to the step");
     near(split->memory_B, 60e9, "memory");
+    near(split->observed_step_s, (1000 * 33.0 + 1000 * 30.0) / 2000, "observed");
+    cr_assert_eq(split->alone, 0);
+}
+
+// In run 1 of the mix the number and the id belong to a job submitted at another time.
+Test(overview_alone, another_job_of_the_same_number_is_not_merged)
+{
+    struct sand_results *const mix = open_mix();
+    struct sand_arena scratch = {0};
+    struct sand_overview o;
+    cr_assert_eq(sand_overview_make(mix, &scratch, &o, NULL), SAND_OK);
+    cr_assert_eq(o.n_splits, 1);
+    cr_assert_eq(o.splits[0].alone, 1);
+    near(o.splits[0].step_s, (700 * 30.0 + 300 * 40.0) / 1000, "the steps of run 0 alone");
+    near(o.splits[0].gpu_s, 1000 * 36.0 * 64, "its GPU time, of one run");
+    near(o.splits[0].observed_step_s, 36, "observed");
+    cr_assert(o.fewest_jobs == 2 && o.most_jobs == 3 && o.shares_nodes);
+    near(o.mean_jobs, 2.5, "jobs a run");
+    near(o.mean_gpus, 78, "72 and 84");
+    sand_arena_clear(&scratch);
+    sand_results_close(mix);
 }
 
 Test(overview, interruptions_by_cause_with_a_childs_loss_in_its_parents)

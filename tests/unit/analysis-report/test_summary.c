@@ -126,6 +126,7 @@ static const char judge[] =
     "r = d['recovery_unexpected']\n"
     "assert near(sum(r['parts_s'].values()), r['mean_s']) and near(r['p95_s'], 1170)\n"
     "assert d['steps'][0]['job'] == 'llama' and near(d['steps'][0]['step_s'], 31.5)\n"
+    "assert near(d['steps'][0]['observed_step_s'], 31.5) and 'replication' not in d['steps'][0]\n"
     "assert d['job_states']['waiting'] == 1 and len(d['assumptions']) == 4\n"
     "assert near(d['checkpoints']['interval_s'], 700)\n";
 
@@ -193,6 +194,37 @@ Test(text, groups_digits)
     cr_assert_str_eq(sand_text_grouped(99.94).s, "99.9");
     cr_assert_str_eq(sand_text_grouped(-12345).s, "-12,345");
     cr_assert_str_eq(sand_text_grouped(0.0 / 0.0).s, "-");
+}
+
+Test(text, has_no_negative_zero)
+{
+    cr_assert_str_eq(sand_text_fixed(-0.04, 1).s, "0.0");
+    cr_assert_str_eq(sand_text_fixed(-0.06, 1).s, "-0.1");
+    cr_assert_str_eq(sand_text_grouped(-0.0).s, "0.0");
+    cr_assert_str_eq(sand_text_whole(-0.4).s, "0");
+    cr_assert_str_eq(sand_text_whole(-0.6).s, "-1");
+    cr_assert_str_eq(sand_text_percent(-0.0004).s, "0.0 %");
+    cr_assert_str_eq(sand_text_percent(-0.0006).s, "-0.1 %");
+}
+
+static const char *print_results(struct sand_results *results)
+{
+    static char text[1 << 16];
+    FILE *const out = fmemopen(text, sizeof text, "w");
+    cr_assert_eq(sand_summary_print(results, SAND_STYLE_PLAIN, out, NULL), SAND_OK);
+    fclose(out);
+    sand_results_close(results);
+    check_lines(text);
+    return text;
+}
+
+Test(summary, of_a_mix_says_whose_step_it_shows_and_how_many_jobs_a_run_has)
+{
+    const char *const text = print_results(open_mix());
+    cr_expect_not_null(strstr(text, "of replication 0 alone: other replications have other jobs"));
+    cr_expect_not_null(strstr(text, "2 to 3 jobs a run with 78 GPUs held in all (parts of nodes"),
+                       "%s", text); // 72 and 84
+    cr_expect_not_null(strstr(text, "observed mean step             36 s"), "%s", text);
 }
 
 static const char *padded(const char *text, int width, void (*pad)(FILE *, const char *, int))
