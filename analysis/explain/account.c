@@ -152,14 +152,14 @@ static void add_other(const struct sand_jobs_row *other, const struct sand_jobs_
     const int started = other->start_ns >= 0;
     if (started && other->start_ns <= job->submit_ns && other->end_ns > job->submit_ns) {
         story->n_running++;
-        story->nodes_running += other->nodes;
+        story->gpus_running += other->gpus;
     }
     if (submitted_before(other, job) && (!started || other->start_ns > job->submit_ns)) {
         story->n_ahead++;
-        story->nodes_ahead += other->nodes;
+        story->gpus_ahead += other->gpus;
     }
     if (started && job->start_ns > job->submit_ns && other->end_ns == job->start_ns &&
-        (story->freed == NULL || other->nodes > story->freed->nodes))
+        (story->freed == NULL || other->gpus > story->freed->gpus))
         story->freed = other;
 }
 

@@ -58,10 +58,10 @@ int sand_explain_ended(const struct sand_jobs_row *job);
 
 // What the queue was like.
 struct sand_queue_story {
-    size_t n_running, n_ahead;           // at submission: on nodes; submitted before, not started
-    uint64_t nodes_running, nodes_ahead; // theirs
-    size_t n_started, n_overtook;        // while it waited; of these, submitted later
-    const struct sand_jobs_row *freed;   // the largest job that ended when it started, or NULL
+    size_t n_running, n_ahead;         // at submission: running; submitted before, not started
+    uint64_t gpus_running, gpus_ahead; // theirs: jobs may share nodes, never GPUs
+    size_t n_started, n_overtook;      // while it waited; of these, submitted later
+    const struct sand_jobs_row *freed; // the largest job that ended when it started, or NULL
 };
 void sand_queue_story_make(const struct sand_explain_rows *rows, const struct sand_jobs_row *job,
                            struct sand_queue_story *story);

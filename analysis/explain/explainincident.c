@@ -108,21 +108,42 @@ static void print_timeline(const struct sand_explain_output *output,
                       row->recovery_s, 0);
 }
 
-static void print_children(const struct sand_explain_output *output,
-                           const struct sand_explain_rows *rows,
-                           const struct sand_incidents_row *row)
+// Whether `row` struck during the recovery from `ancestor`, or from one that did. Numbers follow
+// the dates of the faults, so that those of ancestors fall and the walk ends in any file.
+static int descends(const struct sand_explain_rows *rows, const struct sand_incidents_row *row,
+                    const struct sand_incidents_row *ancestor)
+{
+    if (row->replication != ancestor->replication || row->job != ancestor->job)
+        return 0;
+    while (row != NULL && row->parent != NO_INDEX && row->parent < row->incident &&
+           row->parent > ancestor->incident)
+        row = find(rows, row->replication, row->parent);
+    return row != NULL && row->parent == ancestor->incident;
+}
+
+static void print_descendant(const struct sand_explain_output *output,
+                             const struct sand_incidents_row *row, uint32_t ancestor)
+{
+    fprintf(output->out, "  incident %" PRIu32 " at %s: ", row->incident,
+            sand_explain_date(sand_s_from_ns(row->fault_ns)).s);
+    sand_explain_name(output, row->fault_class.text);
+    fprintf(output->out, ", node %" PRIu32, row->node);
+    if (row->parent != ancestor)
+        fprintf(output->out, ", during incident %" PRIu32, row->parent);
+    fputs("\n", output->out);
+}
+
+static void print_descendants(const struct sand_explain_output *output,
+                              const struct sand_explain_rows *rows,
+                              const struct sand_incidents_row *row)
 {
     size_t n = 0;
     for (size_t i = 0; i < rows->n_incidents; i++) {
-        const struct sand_incidents_row *child = &rows->incidents[i];
-        if (child->replication != row->replication || child->parent != row->incident)
+        if (!descends(rows, &rows->incidents[i], row))
             continue;
         if (n++ == 0)
             sand_text_heading(output->out, output->style, "STRUCK MEANWHILE", "");
-        fprintf(output->out, "  incident %" PRIu32 " at %s: ", child->incident,
-                sand_explain_date(sand_s_from_ns(child->fault_ns)).s);
-        sand_explain_name(output, child->fault_class.text);
-        fprintf(output->out, ", node %" PRIu32 "\n", child->node);
+        print_descendant(output, &rows->incidents[i], row->incident);
     }
     if (n > 0)
         fputs("  the recovery began again: parts are sums, and dates above no longer moments\n",
@@ -136,6 +157,9 @@ static void print_cost(const struct sand_explain_output *output,
     fprintf(output->out, "  %" PRIu64 " steps to do again, %s in the step cut off\n",
             row->steps_lost, sand_explain_date(row->partial_step_s).s);
     fprintf(output->out, "  %s GPU-hours lost\n", sand_text_grouped(row->lost_gpu_s / 3600.0).s);
+    if (row->parent != NO_INDEX)
+        fprintf(output->out, "  the cost of incident %" PRIu32 " contains this: do not add them\n",
+                row->parent);
 }
 
 // ---- JSON ---------------------------------------------------------------------------------------
@@ -148,16 +172,17 @@ static void put_index(const struct sand_explain_output *output, const char *name
         fprintf(output->out, ", \"%s\": %" PRIu32, name, index);
 }
 
-static void put_children(const struct sand_explain_output *output,
-                         const struct sand_explain_rows *rows, const struct sand_incidents_row *row)
+static void put_struck(const struct sand_explain_output *output,
+                       const struct sand_explain_rows *rows, const struct sand_incidents_row *row,
+                       int direct)
 {
     const char *comma = "";
-    fputs(", \"children\": [", output->out);
+    fprintf(output->out, ", \"%s\": [", direct ? "children" : "descendants");
     for (size_t i = 0; i < rows->n_incidents; i++) {
-        const struct sand_incidents_row *child = &rows->incidents[i];
-        if (child->replication != row->replication || child->parent != row->incident)
+        const struct sand_incidents_row *struck = &rows->incidents[i];
+        if (!descends(rows, struck, row) || (direct && struck->parent != row->incident))
             continue;
-        fprintf(output->out, "%s%" PRIu32, comma, child->incident);
+        fprintf(output->out, "%s%" PRIu32, comma, struck->incident);
         comma = ", ";
     }
     fputs("]", output->out);
@@ -176,7 +201,8 @@ static void put_json(const struct sand_explain_output *output, const struct sand
     put_index(output, "component", row->component);
     put_index(output, "replacement", row->replacement);
     put_index(output, "parent", row->parent);
-    put_children(output, rows, row);
+    put_struck(output, rows, row, 1);
+    put_struck(output, rows, row, 0);
     sand_explain_number(output, "fault_s", sand_s_from_ns(row->fault_ns));
     for (size_t i = 0; i < N_PARTS; i++)
         sand_explain_number(output, parts[i].name, part_s(row, i));
@@ -206,7 +232,7 @@ enum sand_rc sand_explain_incident(struct sand_results *results, uint32_t replic
     }
     print_head(output, &rows, row);
     print_timeline(output, row);
-    print_children(output, &rows, row);
+    print_descendants(output, &rows, row);
     print_cost(output, row);
     return sand_explain_finish(output, diag);
 }

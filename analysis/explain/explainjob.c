@@ -103,18 +103,17 @@ static void print_queue(const struct sand_explain_output *output, const struct s
         fputs("  nothing: it started when it was submitted\n", out);
         return;
     }
-    fprintf(out, "  jobs running when it was submitted: %zu, on %" PRIu64 " nodes\n",
-            story->n_running, story->nodes_running);
-    fprintf(out, "  jobs submitted before it and not started: %zu, for %" PRIu64 " nodes\n",
-            story->n_ahead, story->nodes_ahead);
+    fprintf(out, "  jobs running when it was submitted: %zu, on %" PRIu64 " GPUs\n",
+            story->n_running, story->gpus_running);
+    fprintf(out, "  jobs submitted before it and not started: %zu, for %" PRIu64 " GPUs\n",
+            story->n_ahead, story->gpus_ahead);
     fprintf(out, "  jobs started while it waited: %zu; of these submitted after it: %zu\n",
             story->n_started, story->n_overtook);
     if (!started)
         fputs("  it never started\n", out);
     else if (story->freed != NULL)
-        fprintf(out, "  it started when %.40s ended, which had %" PRIu32 " node%s\n",
-                story->freed->id.text, story->freed->nodes,
-                sand_explain_plural(story->freed->nodes));
+        fprintf(out, "  it started when %.40s ended, which had %" PRIu32 " GPU%s\n",
+                story->freed->id.text, story->freed->gpus, sand_explain_plural(story->freed->gpus));
     else
         fputs("  it started when no job ended: nodes came back, or the policy chose the moment\n",
               out);
@@ -246,10 +245,10 @@ static void put_queue(const struct sand_explain_output *output,
                       const struct sand_queue_story *story)
 {
     fprintf(output->out,
-            ", \"queue\": {\"running\": %zu, \"running_nodes\": %" PRIu64
-            ", \"ahead\": %zu, \"ahead_nodes\": %" PRIu64
+            ", \"queue\": {\"running\": %zu, \"running_gpus\": %" PRIu64
+            ", \"ahead\": %zu, \"ahead_gpus\": %" PRIu64
             ", \"started_meanwhile\": %zu, \"overtook\": %zu",
-            story->n_running, story->nodes_running, story->n_ahead, story->nodes_ahead,
+            story->n_running, story->gpus_running, story->n_ahead, story->gpus_ahead,
             story->n_started, story->n_overtook);
     if (story->freed != NULL)
         sand_explain_text(output, "started_when_ended", story->freed->id.text);

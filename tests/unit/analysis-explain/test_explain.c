@@ -138,6 +138,11 @@ static void put_incidents(struct sand_shard *shard)
     row.detect_s = 5;
     row.diagnose_s = 13;
     put(shard, SAND_TABLE_incidents, &row);
+    row.incident = 2; // during the child's recovery
+    row.parent = 1;
+    row.fault_class = cell("nic-down");
+    row.fault_ns = 420 * S;
+    put(shard, SAND_TABLE_incidents, &row);
 }
 
 // big: queue 100 s. First attempt: 20 steps of 12 s (11 s on its nodes alone, healthy 10), 4 of
@@ -321,15 +326,44 @@ Test(explain, tells_what_a_job_waited_for)
     sand_queue_story_make(&rows, &rows.jobs[1], &story); // rest, submitted at 50
     cr_assert_eq(story.n_running, 0u);
     cr_assert_eq(story.n_ahead, 1u); // big
-    cr_assert_eq(story.nodes_ahead, 4u);
+    cr_assert_eq(story.gpus_ahead, 32u);
     cr_assert_eq(story.n_started, 2u);  // big and quick
     cr_assert_eq(story.n_overtook, 1u); // quick
     cr_assert_str_eq(story.freed->id.text, "big");
     sand_queue_story_make(&rows, &rows.jobs[2], &story); // never, submitted at 60
     cr_assert_eq(story.n_ahead, 2u);                     // big and rest
-    cr_assert_eq(story.nodes_ahead, 8u);
+    cr_assert_eq(story.gpus_ahead, 64u);
     cr_assert_eq(story.n_started, 3u);
     cr_assert_null(story.freed);
+    sand_results_close(results);
+}
+
+// Three jobs of 3, 2 and 2 GPUs on one node of 8, and a fourth that waits for 2.
+static void put_shared(struct sand_shard *shard)
+{
+    for (uint32_t job = 0; job < 4; job++) {
+        const struct sand_jobs_row row = {.job = job,
+                                          .id = cell("small"),
+                                          .state = cell("finished"),
+                                          .nodes = 1,
+                                          .gpus = job == 0 ? 3 : 2,
+                                          .submit_ns = job * S,
+                                          .start_ns = job < 3 ? job * S : 50 * S,
+                                          .end_ns = job == 0 ? 50 * S : 100 * S};
+        put(shard, SAND_TABLE_jobs, &row);
+    }
+}
+
+Test(explain, counts_the_gpus_of_jobs_that_share_a_node)
+{
+    struct sand_results *results = open_sample(put_shared);
+    struct sand_explain_rows rows;
+    struct sand_queue_story story;
+    cr_assert_eq(sand_explain_load(results, &rows, NULL), SAND_OK);
+    sand_queue_story_make(&rows, &rows.jobs[3], &story);
+    cr_assert_eq(story.n_running, 3u);
+    cr_assert_eq(story.gpus_running, 7u, "3 nodes would exceed the cluster");
+    cr_assert_eq(story.freed->gpus, 3u);
     sand_results_close(results);
 }
 
@@ -386,7 +420,7 @@ Test(explain, prints_a_job)
     char *text = explain(JOB, 0, SAND_EXPLAIN_TEXT);
     expect_words(text, WORDS("big: finished; 4 nodes, 32 GPUs, replication 0", "14.3833 min",
                              "slower by its neighbours", "faults: steps lost", "0 gpu-hbm3",
-                             "jobs submitted before it and not started: 0, for 0 nodes",
+                             "jobs submitted before it and not started: 0, for 0 GPUs",
                              "means of the 46 steps that survived"));
     cr_assert_null(strstr(text, "not attributed"));
     free(text);
@@ -418,7 +452,25 @@ Test(explain, prints_an_incident_with_its_dates)
     free(text);
     text = explain(INCIDENT, 1, SAND_EXPLAIN_JSON);
     expect_words(text, WORDS("\"parent\": 0", "\"component\": null", "\"replacement\": null",
-                             "\"children\": []", "\"recovered\": true"));
+                             "\"children\": [2]", "\"recovered\": true"));
+    free(text);
+}
+
+// A root lists whoever struck during its recovery, at any remove; a child's cost is not to be
+// added.
+Test(explain, lists_all_descendants_of_an_incident)
+{
+    char *text = explain(INCIDENT, 0, SAND_EXPLAIN_TEXT);
+    expect_words(text, WORDS("incident 1 at 6 min: nccl-watchdog, node 3\n",
+                             "incident 2 at 7 min: nic-down, node 3, during incident 1\n"));
+    cr_assert_null(strstr(text, "do not add them"));
+    free(text);
+    text = explain(INCIDENT, 0, SAND_EXPLAIN_JSON);
+    expect_words(text, WORDS("\"children\": [1], \"descendants\": [1, 2]"));
+    free(text);
+    text = explain(INCIDENT, 1, SAND_EXPLAIN_TEXT);
+    expect_words(text, WORDS("incident 2 at 7 min: nic-down, node 3\n",
+                             "the cost of incident 0 contains this: do not add them"));
     free(text);
 }
 
@@ -430,11 +482,11 @@ Test(explain, refuses_what_is_not_there)
     cr_assert_eq(sand_explain_job(results, 0, "bog", &output, &diag), SAND_ERR_USAGE);
     cr_assert_eq(sand_explain_job(results, 9, "big", &output, &diag), SAND_ERR_USAGE);
     cr_assert_eq(sand_explain_step(results, 0, 3, &output, &diag), SAND_ERR_USAGE);
-    cr_assert_eq(sand_explain_incident(results, 0, 2, &output, &diag), SAND_ERR_USAGE);
+    cr_assert_eq(sand_explain_incident(results, 0, 3, &output, &diag), SAND_ERR_USAGE);
     cr_assert_eq(diag.n_errors, 4u);
     cr_assert_not_null(strstr(diag.messages[0].text, "did you mean \"big\""));
     cr_assert_not_null(strstr(diag.messages[2].text, "3 step profiles"));
-    cr_assert_not_null(strstr(diag.messages[3].text, "2 incidents"));
+    cr_assert_not_null(strstr(diag.messages[3].text, "3 incidents"));
     sand_diag_clear(&diag);
     sand_results_close(results);
 }
