@@ -36,11 +36,11 @@ static enum sand_rc apply(const char *text, const struct sand_cluster *cluster, 
     }
     if (node == cluster->n_nodes || first == per_node || *at != '=' ||
         sand_quantity_parse(at + 1, SAND_DIM_FRACTION, &speed, why, sizeof why) != SAND_OK ||
-        !(speed > 0))
+        !(speed >= SAND_SLOWEST))
         return sand_fail(
             diag, SAND_ERR_USAGE,
             "--slow is \"%s\": must be NODE=SPEED or NODE.GPU=SPEED, with a node below "
-            "%" PRIu32 ", a GPU below %" PRIu32 " and a speed above 0 and up to 1, such "
+            "%" PRIu32 ", a GPU below %" PRIu32 " and a speed from 0.001 to 1, such "
             "as 3.5=0.9",
             text, cluster->n_nodes, per_node);
     for (uint32_t g = first; g < end; g++)

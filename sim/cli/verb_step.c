@@ -165,6 +165,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_END:
         if (step->searches && step->explains)
             argp_error(state, "one of --search and --explain at a time");
+        if (step->searches && step->n_slow > 0)
+            argp_error(state, "--search knows no stragglers: leave --slow out");
         if (step->stage != SAND_NONE && !step->explains)
             argp_error(state, "--stage goes with --explain");
         if (step->search_only && !step->searches)

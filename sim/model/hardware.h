@@ -16,6 +16,10 @@ struct sand_provenance {
 };
 
 // One GPU generation. Rates are dense, per GPU.
+// A part slower than this share of its speed is no slow part but one that is down: a step that
+// takes days leaves the clock of the engine no digits for a message.
+#define SAND_SLOWEST 0.001
+
 struct sand_gpu_type {
     const char *id;
     struct sand_provenance from;

@@ -445,9 +445,9 @@ static enum sand_rc find_loss(struct sand_world *w, struct sand_world_job *j, in
     if (c->n_near == 0)
         return SAND_OK;
     SAND_TRY(look_up(w, &j->coupled.serial, &j->slot, 1, &answer));
-    if ((double)answer->neighbours_ns[0] * c->others_active <
-        mean_field_loss * (double)j->rate.healthy_ns) {
-        const double lost_ns = fmin(mean_field_ns(w, j), (double)answer->neighbours_ns[0]);
+    const double most_ns = (double)answer->neighbours_ns[0] * c->others_active;
+    if (most_ns < mean_field_loss * (double)j->rate.healthy_ns) {
+        const double lost_ns = fmin(mean_field_ns(w, j), most_ns);
         *more_ns = (int64_t)llround(lost_ns * stepping_share(w));
         return SAND_OK;
     }

@@ -43,8 +43,11 @@ static void check_effect(struct spec_binding *binding, const xmlNode *node,
                          const struct sand_degradation_class *d)
 {
     const int slow = d->effect == SAND_EFFECT_SLOW, flap = d->effect == SAND_EFFECT_FLAP;
-    if (slow && !(d->speed > 0 && d->speed < 1))
-        refuse(binding, node, d, "is slow: it needs a \"speed\" between 0 and 1; speed=\"0.5\"");
+    if (slow && !(d->speed >= SAND_SLOWEST && d->speed < 1))
+        refuse(
+            binding, node, d,
+            "is slow: it needs a \"speed\" from 0.001 to below 1, such as speed=\"0.5\"; what is "
+            "slower is down: effect=\"down\"");
     if (!slow && d->speed >= 0)
         refuse(binding, node, d, "has a \"speed\", which only effect=\"slow\" takes");
     if ((d->effect == SAND_EFFECT_LOSS) != (d->loss > 0))
