@@ -72,6 +72,10 @@ struct sand_cli_output {
 enum sand_rc sand_cli_check_output(const struct sand_cli_output *output, const char *const *inputs,
                                    size_t n, struct sand_diag *diag);
 
+// Refuses two outputs that are one file, be it there yet or not.
+enum sand_rc sand_cli_check_apart(const struct sand_cli_output *a, const struct sand_cli_output *b,
+                                  struct sand_diag *diag);
+
 // --data and --set, for verbs that read an experiment. Use as argp child with input `struct
 // sand_cli_load *`.
 struct sand_cli_load {

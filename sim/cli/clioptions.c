@@ -190,3 +190,34 @@ enum sand_rc sand_cli_check_output(const struct sand_cli_output *output, const c
                          : sand_fail(diag, SAND_ERR_USAGE,
                                      "%s: exists; --force overwrites it, or name another", path);
 }
+
+// The directory a path names its file in, "." where it names none. *name: the file in it.
+static int stat_directory(const char *path, struct stat *directory, const char **name)
+{
+    const char *slash = strrchr(path, '/');
+    char *text = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+    *name = slash ? slash + 1 : path;
+    const int found = text && stat(text, directory) == 0;
+    free(text);
+    return found;
+}
+
+enum sand_rc sand_cli_check_apart(const struct sand_cli_output *a, const struct sand_cli_output *b,
+                                  struct sand_diag *diag)
+{
+    struct stat there, of_a, of_b;
+    const char *name_a, *name_b;
+    if (!a->path || !b->path)
+        return SAND_OK;
+    const int one_file = stat(a->path, &there) == 0
+                             ? is_same_file(&there, b->path)
+                             : stat_directory(a->path, &of_a, &name_a) &&
+                                   stat_directory(b->path, &of_b, &name_b) &&
+                                   of_a.st_dev == of_b.st_dev && of_a.st_ino == of_b.st_ino &&
+                                   strcmp(name_a, name_b) == 0;
+    return one_file ? sand_fail(diag, SAND_ERR_USAGE,
+                                "%s: %s and %s name one file, and the second would replace the "
+                                "first; name two",
+                                b->path, a->option, b->option)
+                    : SAND_OK;
+}

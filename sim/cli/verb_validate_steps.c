@@ -210,6 +210,7 @@ static enum sand_rc execute(const struct options *o, struct sand_diag *diag)
     struct sand_spec *spec = NULL;
     struct sand_step_rows rows;
     size_t n_inputs;
+    SAND_TRY(sand_cli_check_apart(&o->csv, &o->hdf5, diag));
     SAND_TRY(sand_cli_check_output(&o->csv, &o->file, 1, diag));
     SAND_TRY(sand_cli_check_output(&o->hdf5, &o->file, 1, diag));
     SAND_TRY(

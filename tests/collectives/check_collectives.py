@@ -161,7 +161,7 @@ def verb(scratch):
 def refusals(scratch):
     """What cannot be asked ends with the status of its kind."""
     for args, status, said in (
-            ((), 2, "a file is needed"), (("--node", "nix"), 4, "nix.xml"),
+            ((), 2, "a file is needed"), (("--node", "nix"), 3, "which the catalogue does not have; it has "),
             (("--node", "../link/nvlink4"), 2, "not a path"),
             (("--node", "dgx-h100", "--collective", "all_reduc"), 2, 'did you mean "all_reduce"'),
             (("--node", "dgx-h100", "--bytes", "1"), 2, "--bytes"),

@@ -208,6 +208,9 @@ def outputs(scratch):
         done = run(table, "--csv", name, "--force")
         check(done.returncode == 2 and said in done.stderr, f"{name}: {done.stderr}")
     check(table.read_bytes() == SAMPLE.read_bytes(), "the input was overwritten")
+    for one, two in (("both.csv", "both.csv"), ("both.csv", "./both.csv"), (scratch / "both.csv", f"{scratch}/./both.csv")):
+        done = run(table, "--csv", one, "--hdf5", two)
+        check(done.returncode == 2 and "name one file" in done.stderr, f"{one} and {two}: {done.stderr}")
     done = run(table, "--csv", there, "--force")
     check(done.returncode == 0 and there.read_text(encoding="utf-8").startswith("id,class"),
           f"--force: {done.stderr}")
