@@ -17,9 +17,8 @@ static const char definitions[] =
     "sim: as simulated, rec: as recorded; both over the same jobs. wait: start - submit; "
     "completion: end - submit, where a recorded end is the recorded start + the recorded run time; "
     "slowdown: mean of the bounded one, max(1, completion / max(completion - wait, 10 s)); p50, "
-    "p95: nearest rank over jobs; shift: mean of |simulated - recorded start|; same: starts at "
-    "most "
-    "1 ms from the recorded start. Below WAITS each kind of end stands in lines of its own.";
+    "p95: nearest rank over jobs; shift: mean of |simulated - recorded start|. Below WAITS each "
+    "kind of end stands in lines of its own.";
 
 // ---- people -------------------------------------------------------------------------------------
 

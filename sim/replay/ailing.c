@@ -328,7 +328,7 @@ static enum sand_rc go_down(struct sand_world *w, struct sand_degradation *d)
     SAND_TRY(sand_ailing_credit_all(w));
     SAND_TRY(sand_ailing_hold(w, d));
     d->is_down = 1;
-    d->n_downs++;
+    d->n_downs += w->now_ns < w->end_ns; // at the end nothing is down for any time
     d->routed_ns = sand_world_later(w->now_ns, sand_ns_from_s(w->cluster->fabric.convergence_s));
     return change(w, d);
 }

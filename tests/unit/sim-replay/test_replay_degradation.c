@@ -212,6 +212,22 @@ Test(replay_degradation, a_flapping_nic_costs_the_time_it_is_down)
     cr_assert_eq(attempt_of(1, 0)->end_ns, 5000 * own_ns() + S(20));
 }
 
+// Down at 20, 30, ... 110 s; at 120 s the run ends, and what would begin then has not happened.
+Test(replay_degradation, a_flap_at_the_end_is_none)
+{
+    set_three(1000000);
+    c.experiment.duration_ns = S(120);
+    struct sand_degradation_class *d =
+        case_degrades(&c, "optic", SAND_KIND_NIC, SAND_EFFECT_FLAP, "node3 nic0 up", 20, 1e6);
+    d->down.mean_s = 2;
+    d->up.mean_s = 8;
+    case_run_well(&c, &kept);
+    const struct sand_degradations_row *row = row_of(0, 1);
+    cr_assert_eq(row->downs, 10u, "%u", row->downs);
+    cr_assert_eq(row->still_ns, S(20));
+    cr_assert_eq(row->healed_ns, -1);
+}
+
 // A cable between switches that is back before routing has found another way costs its time down.
 Test(replay_degradation, a_short_flap_costs_its_downtime)
 {
