@@ -91,64 +91,47 @@ enum sand_rc step_watches_set(const struct step_traffic *traffic,
     return rc;
 }
 
-// The most that flows active together can put on a link; load_Bps[f]: what flow f can, 0 for
-// others.
-static double peak_Bps(const struct sand_step_solution *solution, const double *load_Bps,
-                       uint32_t n_flows)
+static int is_active(const struct sand_step_solution *solution, uint32_t set, uint32_t flow)
 {
-    double most_Bps = 0;
+    return solution->activity[(size_t)set * solution->words + flow / 64] >> (flow % 64) & 1;
+}
+
+// The most that flows active together can put on a watched link; sets are looked at only where all
+// flows together exceed `enough_Bps`. O(sets x flows on the link).
+static double watch_peak_Bps(const struct sand_step_problem *problem,
+                             const struct sand_step_solution *solution,
+                             const struct step_watch *watch, double enough_Bps)
+{
+    const struct step_watch_use *uses = &problem->watch_uses[watch->first];
+    double all_Bps = 0, most_Bps = 0;
+    for (uint32_t i = 0; i < watch->n; i++)
+        all_Bps += uses[i].weight * problem->flows[uses[i].flow].upper_Bps;
+    if (all_Bps <= enough_Bps || solution->n_sets == 0)
+        return all_Bps;
     for (uint32_t s = 0; s < solution->n_sets; s++) {
         double sum_Bps = 0;
-        for (uint32_t w = 0; w < solution->words; w++) {
-            uint64_t set = solution->activity[s * solution->words + w];
-            for (; set != 0; set &= set - 1) {
-                const uint32_t flow = w * 64 + (uint32_t)__builtin_ctzll(set);
-                sum_Bps += flow < n_flows ? load_Bps[flow] : 0;
-            }
-        }
+        for (uint32_t i = 0; i < watch->n; i++)
+            if (is_active(solution, s, uses[i].flow))
+                sum_Bps += uses[i].weight * problem->flows[uses[i].flow].upper_Bps;
         most_Bps = sum_Bps > most_Bps ? sum_Bps : most_Bps;
     }
     return most_Bps;
-}
-
-// The same for a watched link. `load_Bps` is all 0, before and after; sets are looked at only where
-// all flows together exceed `enough_Bps`.
-static double watch_peak_Bps(const struct sand_step_problem *problem,
-                             const struct sand_step_solution *solution,
-                             const struct step_watch *watch, double *load_Bps, double enough_Bps)
-{
-    const struct step_watch_use *uses = &problem->watch_uses[watch->first];
-    double peak = 0;
-    for (uint32_t i = 0; i < watch->n; i++) {
-        load_Bps[uses[i].flow] = uses[i].weight * problem->flows[uses[i].flow].upper_Bps;
-        peak += load_Bps[uses[i].flow];
-    }
-    if (peak > enough_Bps && solution->n_sets > 0)
-        peak = peak_Bps(solution, load_Bps, (uint32_t)problem->n_flows);
-    for (uint32_t i = 0; i < watch->n; i++)
-        load_Bps[uses[i].flow] = 0;
-    return peak;
 }
 
 enum sand_rc step_watches_check(const struct sand_step_problem *problem,
                                 const struct sand_step_solution *solution, uint32_t **links,
                                 size_t *n_links)
 {
-    double *load_Bps = sand_calloc(problem->n_flows, sizeof *load_Bps);
     *links = sand_calloc(problem->n_watches, sizeof **links);
     *n_links = 0;
-    if (load_Bps == NULL || *links == NULL) {
-        sand_free(load_Bps);
-        sand_free(*links);
-        *links = NULL;
+    if (*links == NULL)
         return SAND_ERR_NOMEM;
+    for (size_t i = 0; i < problem->n_watches; i++) {
+        const struct step_watch *watch = &problem->watches[i];
+        if (watch->left_out &&
+            watch_peak_Bps(problem, solution, watch, watch->capacity_Bps) > watch->capacity_Bps)
+            (*links)[(*n_links)++] = watch->fabric_link;
     }
-    for (size_t i = 0; i < problem->n_watches; i++)
-        if (problem->watches[i].left_out &&
-            watch_peak_Bps(problem, solution, &problem->watches[i], load_Bps,
-                           problem->watches[i].capacity_Bps) > problem->watches[i].capacity_Bps)
-            (*links)[(*n_links)++] = problem->watches[i].fabric_link;
-    sand_free(load_Bps);
     return SAND_OK;
 }
 
@@ -156,19 +139,18 @@ enum sand_rc step_watches_load(const struct sand_step_problem *problem,
                                const struct sand_step_solution *solution,
                                struct sand_link_load **loads, size_t *n_loads)
 {
-    double *load_Bps = sand_calloc(problem->n_flows, sizeof *load_Bps);
     *loads = sand_calloc(problem->n_watches, sizeof **loads);
     *n_loads = 0;
-    for (size_t i = 0; load_Bps != NULL && *loads != NULL && i < problem->n_watches; i++) {
+    if (*loads == NULL)
+        return SAND_ERR_NOMEM;
+    for (size_t i = 0; i < problem->n_watches; i++) {
         const struct step_watch *watch = &problem->watches[i];
-        const double peak = watch_peak_Bps(problem, solution, watch, load_Bps, 0);
+        const double peak_Bps = watch_peak_Bps(problem, solution, watch, 0);
         (*loads)[(*n_loads)++] = (struct sand_link_load){
             .link = watch->fabric_link,
             .capacity_Bps = watch->capacity_Bps,
             .mean_Bps = watch->step_B / solution->step_s,
-            .peak_Bps = peak < watch->capacity_Bps ? peak : watch->capacity_Bps};
+            .peak_Bps = peak_Bps < watch->capacity_Bps ? peak_Bps : watch->capacity_Bps};
     }
-    const int failed = load_Bps == NULL || *loads == NULL;
-    sand_free(load_Bps);
-    return failed ? SAND_ERR_NOMEM : SAND_OK;
+    return SAND_OK;
 }
