@@ -1,6 +1,7 @@
 // Parts that ail for a time: what is left of their links, that routes follow, and that everything
 // is as built when they are well again.
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -174,6 +175,21 @@ Test(fabric_health, a_switch_down_is_as_one_that_failed)
     }
 }
 
+// What a link says; not the bytes behind its last member, which nobody sets.
+static int link_differs(const struct sand_fabric_link *a, const struct sand_fabric_link *b)
+{
+    return memcmp(a, b, offsetof(struct sand_fabric_link, is_down) + sizeof a->is_down) != 0;
+}
+
+static int any_differs(const struct sand_fabric_link *a, const struct sand_fabric_link *b,
+                       uint32_t n)
+{
+    for (uint32_t l = 0; l < n; l++)
+        if (link_differs(&a[l], &b[l]))
+            return 1;
+    return 0;
+}
+
 // 500 random sets of ailments one after another: the links are a function of the set alone (a
 // fabric set afresh has the same), what has not changed is not reported, and in the end all is as
 // built.
@@ -205,7 +221,7 @@ Test(fabric_health, the_past_leaves_no_trace)
         size_t n_changed, at = 0;
         const uint32_t *changed = sand_fabric_health_changed(health, &n_changed);
         for (uint32_t l = 0; l < fabric->n_links; l++) {
-            const int differs = memcmp(&last[l], &fabric->links[l], sizeof *last) != 0;
+            const int differs = link_differs(&last[l], &fabric->links[l]);
             cr_assert_eq(differs, at < n_changed && changed[at] == l);
             at += (size_t)differs;
         }
@@ -214,12 +230,12 @@ Test(fabric_health, the_past_leaves_no_trace)
         struct sand_fabric_health *other;
         cr_assert_eq(sand_fabric_health_open(fresh, window, &other, NULL), SAND_OK);
         cr_assert_eq(sand_fabric_health_set(other, set, n, NULL), SAND_OK);
-        cr_assert_arr_eq(fabric->links, fresh->links, size);
+        cr_assert_not(any_differs(fabric->links, fresh->links, fabric->n_links));
         sand_fabric_health_close(other);
         sand_fabric_free(fresh);
     }
     cr_assert_eq(sand_fabric_health_set(health, NULL, 0, NULL), SAND_OK);
-    cr_assert_arr_eq(fabric->links, built, size);
+    cr_assert_not(any_differs(fabric->links, built, fabric->n_links));
     sand_free(built);
     sand_free(last);
     sand_fabric_health_close(health);
