@@ -234,7 +234,7 @@ static enum sand_rc leave_one(struct leaving *l, const char *source,
                               struct sand_coll_terms *scratch, FILE *out)
 {
     const struct sand_coll_results r = {l->model, l->cases, scratch, l->n};
-    struct sand_coll_figures f;
+    struct sand_error_figures f;
     for (size_t i = 0; i < l->n; i++)
         l->in[i] = l->terms[i].time_s > 0 && strcmp(l->cases[i].source, source) != 0;
     *l->model = *l->saved;
@@ -257,7 +257,7 @@ static enum sand_rc leave_one(struct leaving *l, const char *source,
 static enum sand_rc leave_each(struct leaving *l, struct sand_coll_terms *scratch, FILE *out)
 {
     const struct sand_coll_results r = {l->model, l->cases, l->own, l->n};
-    struct sand_coll_figures all;
+    struct sand_error_figures all;
     fprintf(out, "%-24s %5s %8s %8s %8s\n", "source left out", "rows", "median", "mean", "bias");
     predict_all(l, l->terms);
     for (size_t i = 0; i < l->n; i++)

@@ -22,28 +22,15 @@ int sand_coll_is_scored(const struct sand_coll_results *r, size_t i)
     return r->cases[i].class == SAND_COLL_SCORED && r->terms[i].time_s > 0;
 }
 
-enum sand_rc sand_coll_figure_out(const struct sand_coll_results *r, const uint8_t *in,
-                                  struct sand_coll_figures *f)
+static double error_of(const void *results, size_t i)
 {
-    double *size = sand_calloc(r->n, sizeof *size), sum = 0;
-    if (size == NULL)
-        return SAND_ERR_NOMEM;
-    *f = (struct sand_coll_figures){0};
-    for (size_t i = 0; i < r->n; i++) {
-        if (!in[i])
-            continue;
-        const double error = sand_coll_error(r, i);
-        sum += error;
-        size[f->n++] = fabs(error);
-        f->within5 += fabs(error) <= 0.05;
-        f->within10 += fabs(error) <= 0.10;
-    }
-    const struct sand_summary summary = sand_summarise(size, f->n);
-    f->median = summary.median;
-    f->mean = summary.mean;
-    f->bias = f->n > 0 ? sum / (double)f->n : NAN;
-    sand_free(size);
-    return SAND_OK;
+    return sand_coll_error(results, i);
+}
+
+enum sand_rc sand_coll_figure_out(const struct sand_coll_results *r, const uint8_t *in,
+                                  struct sand_error_figures *f)
+{
+    return sand_error_figure_out(r, r->n, in, error_of, f);
 }
 
 // ---- noise floor --------------------------------------------------------------------------------
@@ -116,7 +103,7 @@ static void print_heading(FILE *out, const char *what)
 static enum sand_rc print_line(const struct sand_coll_results *r, const char *name,
                                const uint8_t *in, FILE *out)
 {
-    struct sand_coll_figures f;
+    struct sand_error_figures f;
     struct spread floor;
     SAND_TRY(sand_coll_figure_out(r, in, &f));
     SAND_TRY(find_floor(r, in, &floor));
@@ -269,7 +256,7 @@ static void print_skipped(const struct sand_coll_results *r, FILE *out)
     }
 }
 
-void sand_coll_report_overall(const struct sand_coll_figures *all, FILE *out)
+void sand_coll_report_overall(const struct sand_error_figures *all, FILE *out)
 {
     fprintf(out, "\noverall: %zu rows", all->n);
     if (all->n > 0)
@@ -280,7 +267,7 @@ void sand_coll_report_overall(const struct sand_coll_figures *all, FILE *out)
 
 static enum sand_rc print_all(const struct sand_coll_results *r, uint8_t *in, FILE *out)
 {
-    struct sand_coll_figures all;
+    struct sand_error_figures all;
     SAND_TRY(print_sizes(r, in, out));
     SAND_TRY(print_by(r, "by source", key_source, in, out));
     SAND_TRY(print_by(r, "by machine", key_machine, in, out));

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "collcase.h"
+#include "errorfigures.h"
 
 struct sand_coll_results {
     const struct sand_coll_model *model;
@@ -19,20 +20,16 @@ double sand_coll_error(const struct sand_coll_results *results, size_t i);
 int sand_coll_is_scored(const struct sand_coll_results *results, size_t i);
 
 // A selection's errors.
-struct sand_coll_figures {
-    size_t n, within5, within10;
-    double median, mean, bias; // of |error|, and of the error; NaN without rows
-};
 // SAND_ERR_NOMEM.
 enum sand_rc sand_coll_figure_out(const struct sand_coll_results *results, const uint8_t *in,
-                                  struct sand_coll_figures *figures);
+                                  struct sand_error_figures *figures);
 
 // By message size, source, machine and collective: count, median, mean, bias, rows within 5 and
 // 10 %, the noise floor (spread of rows equal in every input); the worst rows; rows listed without
 // score; rows skipped, by reason. The last line is "overall: N rows, median X %, mean Y %, bias
 // Z %", or "overall: 0 rows". SAND_ERR_NOMEM.
 enum sand_rc sand_coll_report_print(const struct sand_coll_results *results, FILE *out);
-void sand_coll_report_overall(const struct sand_coll_figures *all, FILE *out);
+void sand_coll_report_overall(const struct sand_error_figures *all, FILE *out);
 
 // One line per row of the file, with its terms.
 void sand_coll_report_csv(const struct sand_coll_results *results, FILE *out);

@@ -1,6 +1,7 @@
 // Tables over predicted rows. All sums run in the order of the file.
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "stepreport.h"
+#include "errorfigures.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -31,33 +32,15 @@ struct selection {
     uint8_t *in; // per row
 };
 
-struct figures {
-    size_t n, within5, within10;
-    double median, mean, bias;
-};
+static double error_of(const void *results, size_t i)
+{
+    return sand_step_error(results, i);
+}
 
 static enum sand_rc figure_out(const struct sand_step_results *r, const uint8_t *in,
-                               struct figures *f)
+                               struct sand_error_figures *f)
 {
-    double *size = sand_calloc(r->n, sizeof *size), sum = 0;
-    if (size == NULL)
-        return SAND_ERR_NOMEM;
-    *f = (struct figures){0};
-    for (size_t i = 0; i < r->n; i++) {
-        if (!in[i])
-            continue;
-        const double error = sand_step_error(r, i);
-        sum += error;
-        size[f->n++] = fabs(error);
-        f->within5 += fabs(error) <= 0.05;
-        f->within10 += fabs(error) <= 0.10;
-    }
-    const struct sand_summary summary = sand_summarise(size, f->n);
-    f->median = summary.median;
-    f->mean = summary.mean;
-    f->bias = f->n > 0 ? sum / (double)f->n : NAN;
-    sand_free(size);
-    return SAND_OK;
+    return sand_error_figure_out(r, r->n, in, error_of, f);
 }
 
 // ---- noise floor --------------------------------------------------------------------------------
@@ -138,7 +121,7 @@ static void print_heading(FILE *out, const char *what)
 static enum sand_rc print_line(const struct sand_step_results *r, const char *name,
                                const uint8_t *in, FILE *out)
 {
-    struct figures f;
+    struct sand_error_figures f;
     struct sand_step_floor floor;
     SAND_TRY(figure_out(r, in, &f));
     SAND_TRY(find_floor(r, in, &floor));
@@ -319,7 +302,7 @@ size_t sand_step_count_scored(const struct sand_step_results *r)
     return n;
 }
 
-static void print_figures(const char *what, const struct figures *all, FILE *out)
+static void print_figures(const char *what, const struct sand_error_figures *all, FILE *out)
 {
     fprintf(out, "%s: %zu rows", what, all->n);
     if (all->n > 0)
@@ -375,7 +358,7 @@ static void print_refit(const struct sand_step_leave *leave, FILE *out)
 static enum sand_rc print_left_out(const struct sand_step_results *r, uint8_t *in, FILE *out)
 {
     struct sand_step_results left = *r;
-    struct figures all;
+    struct sand_error_figures all;
     left.predictions = r->left_out;
     print_refit(r->leave, out);
     SAND_TRY(print_tables(&left, in, out));
@@ -391,7 +374,7 @@ static enum sand_rc print_left_out(const struct sand_step_results *r, uint8_t *i
 
 static enum sand_rc print_report(const struct sand_step_results *r, uint8_t *in, FILE *out)
 {
-    struct figures all;
+    struct sand_error_figures all;
     SAND_TRY(print_tables(r, in, out));
     SAND_TRY(figure_out(r, in, &all));
     SAND_TRY(print_rankings(r, out));
