@@ -57,6 +57,8 @@ static const char *kind_name(enum sand_fabric_kind kind)
         return "rail_optimised";
     case SAND_FABRIC_RAIL_ONLY:
         return "rail_only";
+    case SAND_FABRIC_DRAGONFLY_PLUS:
+        return "dragonfly_plus";
     case SAND_FABRIC_DRAGONFLY:
         return "dragonfly";
     case SAND_FABRIC_TORUS:

@@ -24,6 +24,8 @@ static const struct fabric_wiring *wiring_of(enum sand_fabric_kind kind)
     case SAND_FABRIC_RAIL_OPTIMISED:
     case SAND_FABRIC_RAIL_ONLY:
         return &fabric_tree;
+    case SAND_FABRIC_DRAGONFLY_PLUS:
+        return &fabric_dragonfly_plus;
     case SAND_FABRIC_DRAGONFLY:
         return &fabric_dragonfly;
     case SAND_FABRIC_TORUS:

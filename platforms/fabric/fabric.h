@@ -51,8 +51,9 @@ struct sand_fabric {
     uint32_t leaf_trunks, spine_trunks;
     // Cabled ports: of a NIC (one plane), of a leaf towards its spines, of a spine to the cores.
     uint32_t nic_ports, leaf_up_ports, spine_up_ports;
-    // Dragonfly: `group_links` cables join any two groups.
+    // Dragonflies: `group_links` cables join any two groups; of dragonfly+ a group is a pod.
     uint32_t groups, routers, endpoints_per_router, global_links, group_links;
+    double nonminimal;               // share of the flows (queue pairs) that cross a third group
     uint32_t size[3], n_dims, block; // torus
     double cable_m[3];               // mean length by enum sand_cable_run; 0: not known
     int has_latency;                 // of some link
@@ -78,9 +79,10 @@ void sand_fabric_free(struct sand_fabric *fabric);
 // every pod on its way and, of the t cores joined to that spine, number (d / S) mod t: the d-mod-k
 // routing of fat trees. Two rails: over the scale-up domain of the sender to its NIC on the
 // receiver's rail and on from there (sand_cross_rail); rail only without a scale-up domain:
-// SAND_NONE. Dragonfly: minimal. Torus: dimension after dimension, the short way round. If the
-// route has something on it that is down: the next equal-cost one, in a fixed order, else a
-// shortest one. O(1); with failures at worst O(links).
+// SAND_NONE. Dragonflies: minimal, but for a share `nonminimal` that turns in a third group. Torus:
+// dimension after dimension, the short way round. If the route has something on it that is down:
+// the next equal-cost one, in a fixed order, else a shortest one. O(1); with failures at worst
+// O(links).
 uint32_t sand_fabric_route(const struct sand_fabric *fabric, uint32_t from, uint32_t to,
                            uint32_t links[SAND_ROUTE_MAX]);
 
@@ -111,7 +113,7 @@ static inline uint32_t sand_fabric_domain_of_node(const struct sand_fabric *fabr
 }
 
 // Fabric place of a node, of its first NIC: leaf and pod; unit and pod of rails; router and group
-// of a dragonfly; NIC and 0 in a torus without cubes, else cube.
+// of a dragonfly; leaf and group of a dragonfly+; NIC and 0 in a torus without cubes, else cube.
 uint32_t sand_fabric_leaf_of_node(const struct sand_fabric *fabric, uint32_t node);
 uint32_t sand_fabric_pod_of_node(const struct sand_fabric *fabric, uint32_t node);
 
@@ -126,8 +128,8 @@ struct sand_fabric_owner {
 struct sand_fabric_owner sand_fabric_link_owner(const struct sand_fabric *fabric, uint32_t link);
 
 // The vertices a link goes from and to: NIC 0..n_endpoints-1, then switches (trees: of each plane
-// leaves, spines, cores; aggregated: leaves, one per pod, one for the cores; dragonfly and torus:
-// routers). SAND_NONE for a scale-up port. O(1).
+// leaves, spines, cores; aggregated: leaves, one per pod or group, one for the cores; dragonfly and
+// torus: routers). SAND_NONE for a scale-up port. O(1).
 void sand_fabric_ends(const struct sand_fabric *fabric, uint32_t link, uint32_t ends[2]);
 
 // The other direction of a link's cable or bundle. O(1).
@@ -142,7 +144,7 @@ char *sand_fabric_link_name(const struct sand_fabric *fabric, uint32_t link, cha
 // leaf or pod counts as wired in full: its uplinks are there, waiting for nodes.
 struct sand_fabric_counts {
     uint64_t leaves, spines, cores, endpoint_cables, leaf_spine_cables, spine_core_cables;
-    uint64_t routers, local_cables, global_cables; // dragonfly
+    uint64_t routers, local_cables, global_cables; // dragonflies
     uint64_t torus_cables, optical_cables;         // torus: inside cubes or without; through them
     uint64_t circuit_switches;                     // torus of cubes
 };

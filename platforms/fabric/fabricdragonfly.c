@@ -3,8 +3,8 @@
 //
 // Kim, Dally, Scott, Abts, "Technology-Driven, Highly-Scalable Dragonfly Topology", ISCA 2008: g
 // groups of a routers with p endpoints and h global links each. Any two groups are joined by
-// m = a h / (g - 1) cables, rounded down; ports left over stay empty. Global port q of a group, q
-// < m (g - 1), leads to the group q mod (g - 1) + 1 further on and belongs to router q / h.
+// m = a h / (g - 1) cables, rounded down, numbered as fabricgroups.h says; ports left over stay
+// empty.
 // Order of the links within a class:
 //   LOCAL    (group * a + router) * (a - 1) + other router, itself left out
 //   GLOBAL   group * m (g - 1) + port
@@ -12,7 +12,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "fabricwiring.h"
+#include "fabricgroups.h"
 #include "ids.h"
 
 // ---- shape ----
@@ -20,13 +20,7 @@
 static enum sand_rc check(const struct sand_cluster *cluster, struct sand_diag *diag)
 {
     const struct sand_fabric_spec *s = &cluster->fabric;
-    const struct sand_node_type *type = cluster->node_type;
-    if (type == NULL || type->n_nics == 0 || type->n_gpus == 0 || cluster->n_nodes == 0 ||
-        s->link == NULL || type->nic == NULL ||
-        (type->scaleup != SAND_SCALEUP_NONE && type->scaleup_link == NULL))
-        return sand_fail(diag, SAND_ERR_INPUT,
-                         "cluster \"%s\": a dragonfly needs nodes with GPUs, NICs and link types",
-                         cluster->name);
+    SAND_TRY(fabric_check_groups(cluster, "dragonfly", s->routers, diag));
     if (s->groups == 0 || s->routers == 0 || s->endpoints_per_router == 0 || s->groups > 65536 ||
         s->routers > 65536 || s->endpoints_per_router > 65536 || s->global_links > 65536)
         return sand_fail(diag, SAND_ERR_INPUT,
@@ -34,18 +28,12 @@ static enum sand_rc check(const struct sand_cluster *cluster, struct sand_diag *
                          " routers a group and %" PRIu32 " endpoints a router; each is 1 to 65536",
                          cluster->name, s->groups, s->routers, s->endpoints_per_router);
     const uint64_t room = (uint64_t)s->groups * s->routers * s->endpoints_per_router;
-    const uint64_t need = (uint64_t)cluster->n_nodes * type->n_nics;
+    const uint64_t need = (uint64_t)cluster->n_nodes * cluster->node_type->n_nics;
     if (need > room)
         return sand_fail(diag, SAND_ERR_INPUT,
                          "cluster \"%s\": %" PRIu64 " NICs, but the dragonfly holds %" PRIu64
                          "; add groups (at most %" PRIu64 ") or endpoints per router",
                          cluster->name, need, room, (uint64_t)s->routers * s->global_links + 1);
-    const uint64_t ports = (uint64_t)s->routers * s->global_links;
-    if (s->groups > 1 && ports < s->groups - 1)
-        return sand_fail(diag, SAND_ERR_INPUT,
-                         "cluster \"%s\": %" PRIu32 " groups, but the %" PRIu64 " global links of "
-                         "a group reach at most %" PRIu64 " others",
-                         cluster->name, s->groups, ports, ports);
     const uint64_t radix = (uint64_t)s->endpoints_per_router + s->routers - 1 + s->global_links;
     if (s->radix > 0 && radix > s->radix)
         return sand_fail(diag, SAND_ERR_INPUT,
@@ -54,8 +42,8 @@ static enum sand_rc check(const struct sand_cluster *cluster, struct sand_diag *
                          cluster->name, radix, s->radix);
     if (s->spreading != SAND_SPREAD_STATIC && s->spreading != SAND_SPREAD_HASH)
         return sand_fail(diag, SAND_ERR_INPUT,
-                         "cluster \"%s\": a dragonfly routes minimally; spreading is static or "
-                         "hash, over the cables that join two groups",
+                         "cluster \"%s\": the spreading of a dragonfly is static or hash, over the "
+                         "cables that join two groups",
                          cluster->name);
     return SAND_OK;
 }
@@ -70,7 +58,9 @@ static enum sand_rc shape(const struct sand_cluster *cluster, struct sand_fabric
     f->routers = s->routers;
     f->endpoints_per_router = f->endpoints_per_leaf = s->endpoints_per_router;
     f->global_links = s->global_links;
-    f->group_links = s->groups > 1 ? s->routers * s->global_links / (s->groups - 1) : 0;
+    f->group_links =
+        s->groups > 1 ? (uint32_t)((uint64_t)s->routers * s->global_links / (s->groups - 1)) : 0;
+    f->nonminimal = s->nonminimal;
     f->n_switches = s->groups * s->routers;
     f->nic_ports = 1;
     classes[SAND_LINK_LOCAL] =
@@ -102,21 +92,21 @@ static uint32_t local_link(const struct sand_fabric *f, uint32_t group, uint32_t
     return f->first[SAND_LINK_LOCAL] + (group * f->routers + from) * (f->routers - 1) + other;
 }
 
-static uint32_t ports_of_group(const struct sand_fabric *f)
-{
-    return f->group_links * (f->groups - 1);
-}
-
-// The port of `group` for cable `copy` to `other`.
-static uint32_t port_to(const struct sand_fabric *f, uint32_t group, uint32_t other, uint32_t copy)
-{
-    const uint32_t offset = (other + f->groups - group) % f->groups;
-    return copy * (f->groups - 1) + offset - 1;
-}
-
 static uint32_t attempts(const struct sand_fabric *f)
 {
     return f->group_links > 0 ? f->group_links : 1;
+}
+
+// From router *at of `group` to `target` by the cable that `key` picks; *at is where it ends.
+static void cross(const struct sand_fabric *f, uint32_t group, uint32_t target, uint64_t key,
+                  uint32_t *at, uint32_t *links, uint32_t *n)
+{
+    const uint32_t copy = (uint32_t)(key % f->group_links);
+    const uint32_t out = fabric_port_to(f, group, target, copy);
+    if (out / f->global_links != *at)
+        links[(*n)++] = local_link(f, group, *at, out / f->global_links);
+    links[(*n)++] = f->first[SAND_LINK_GLOBAL] + group * fabric_group_ports(f) + out;
+    *at = fabric_port_to(f, target, group, copy) / f->global_links;
 }
 
 static uint32_t route(const struct sand_fabric *f, uint32_t from, uint32_t to, uint32_t path,
@@ -125,21 +115,20 @@ static uint32_t route(const struct sand_fabric *f, uint32_t from, uint32_t to, u
     const uint32_t a = f->routers, p = f->endpoints_per_router;
     uint32_t at = from / p % a, group = from / p / a;
     const uint32_t last = to / p % a, target = to / p / a;
+    const uint32_t third = fabric_third_group(f, from, to, path, group, target);
+    const uint64_t key =
+        attempt +
+        (f->spreading == SAND_SPREAD_HASH ? fabric_hash(f, 1, from, to, path) : (uint64_t)to);
     uint32_t n = 0;
     links[n++] = f->first[SAND_LINK_NIC_UP] + from;
-    if (group != target) {
-        const uint64_t key =
-            f->spreading == SAND_SPREAD_HASH ? fabric_hash(f, 1, from, to, path) : to;
-        const uint32_t copy = (uint32_t)((key + attempt) % f->group_links);
-        const uint32_t out = port_to(f, group, target, copy), in = port_to(f, target, group, copy);
-        if (out / f->global_links != at)
-            links[n++] = local_link(f, group, at, out / f->global_links);
-        links[n++] = f->first[SAND_LINK_GLOBAL] + group * ports_of_group(f) + out;
-        at = in / f->global_links;
-        group = target;
+    if (third != SAND_NONE) {
+        cross(f, group, third, key, &at, links, &n);
+        group = third;
     }
+    if (group != target)
+        cross(f, group, target, key, &at, links, &n);
     if (at != last)
-        links[n++] = local_link(f, group, at, last);
+        links[n++] = local_link(f, target, at, last);
     links[n++] = f->first[SAND_LINK_NIC_DOWN] + to;
     return n;
 }
@@ -151,19 +140,11 @@ static struct sand_fabric_owner owner(const struct sand_fabric *f, uint32_t link
     const enum sand_link_class link_class = (enum sand_link_class)f->links[link].link_class;
     const uint32_t index = link - f->first[link_class];
     if (link_class == SAND_LINK_GLOBAL)
-        return fabric_split(link_class, index, ports_of_group(f));
+        return fabric_split(link_class, index, fabric_group_ports(f));
     struct sand_fabric_owner at = fabric_split(link_class, index, f->routers - 1);
     if (at.port >= at.owner % f->routers)
         at.port++;
     return at;
-}
-
-// Where global port `port` of `group` leads.
-static void far_end(const struct sand_fabric *f, uint32_t group, uint32_t port, uint32_t *other,
-                    uint32_t *other_port)
-{
-    *other = (group + port % (f->groups - 1) + 1) % f->groups;
-    *other_port = port_to(f, *other, group, port / (f->groups - 1));
 }
 
 static void ends(const struct sand_fabric *f, uint32_t link, uint32_t out[2])
@@ -180,7 +161,7 @@ static void ends(const struct sand_fabric *f, uint32_t link, uint32_t out[2])
         out[1] = routers + at.owner / f->routers * f->routers + at.port;
     } else {
         uint32_t other, port;
-        far_end(f, at.owner, at.port, &other, &port);
+        fabric_far_end(f, at.owner, at.port, &other, &port);
         out[0] = routers + at.owner * f->routers + at.port / f->global_links;
         out[1] = routers + other * f->routers + port / f->global_links;
     }
@@ -192,8 +173,8 @@ static uint32_t reverse(const struct sand_fabric *f, uint32_t link)
     if (at.link_class == SAND_LINK_LOCAL)
         return local_link(f, at.owner / f->routers, at.port, at.owner % f->routers);
     uint32_t other, port;
-    far_end(f, at.owner, at.port, &other, &port);
-    return f->first[SAND_LINK_GLOBAL] + other * ports_of_group(f) + port;
+    fabric_far_end(f, at.owner, at.port, &other, &port);
+    return f->first[SAND_LINK_GLOBAL] + other * fabric_group_ports(f) + port;
 }
 
 static void name(const struct sand_fabric *f, const struct sand_fabric_owner *at, char *buffer,
@@ -211,10 +192,10 @@ static double bisection_Bps(const struct sand_fabric *f)
 {
     if (f->groups == 1 && f->routers == 1)
         return INFINITY; // a router passes on whatever its NICs send
-    const uint32_t n = f->groups > 1 ? f->groups : f->routers, half = n / 2;
-    const uint32_t link = f->first[f->groups > 1 ? SAND_LINK_GLOBAL : SAND_LINK_LOCAL];
-    return (double)half * (n - half) * (f->groups > 1 ? f->group_links : 1) *
-           f->links[link].capacity_Bps;
+    if (f->groups > 1)
+        return fabric_groups_bisection_Bps(f, f->links[f->first[SAND_LINK_GLOBAL]].capacity_Bps);
+    const uint32_t half = f->routers / 2;
+    return (double)half * (f->routers - half) * f->links[f->first[SAND_LINK_LOCAL]].capacity_Bps;
 }
 
 const struct fabric_wiring fabric_dragonfly = {shape, route, attempts, ends,  reverse,

@@ -208,6 +208,22 @@ static enum sand_rc share_leaf(const struct sand_fabric *f, uint32_t leaf,
     return SAND_OK;
 }
 
+// Of a dragonfly+: the cables of one spine in the bundles between its group and the others.
+static enum sand_rc share_globals(const struct sand_fabric *f, uint32_t spine,
+                                  struct fabric_shares *shares)
+{
+    const uint32_t group = spine / f->spines_per_pod, first = spine % f->spines_per_pod;
+    const uint32_t ports = f->group_links * (f->groups - 1);
+    for (uint32_t q = first * f->global_links; q < (first + 1) * f->global_links && q < ports;
+         q++) {
+        const uint32_t link =
+            f->first[SAND_LINK_GLOBAL] + group * (f->groups - 1) + q % (f->groups - 1);
+        SAND_TRY(add_share(shares, link, f->group_links));
+        SAND_TRY(add_share(shares, sand_fabric_reverse(f, link), f->group_links));
+    }
+    return SAND_OK;
+}
+
 // Of an aggregate: the leaf's plane of its uplinks and of its NICs; the spine's share of its pod's
 // leaves and of the pod; the core's share of every pod.
 static enum sand_rc share_in_aggregate(const struct sand_fabric *f, uint32_t tier, uint32_t index,
@@ -222,6 +238,8 @@ static enum sand_rc share_in_aggregate(const struct sand_fabric *f, uint32_t tie
     uint32_t end = (pod + 1) * f->leaves_per_pod;
     end = end < f->n_leaves ? end : f->n_leaves;
     SAND_TRY(share_class(f, SAND_LINK_LEAF_UP, pod * f->leaves_per_pod, end, paths, shares));
+    if (f->kind == SAND_FABRIC_DRAGONFLY_PLUS)
+        return share_globals(f, index, shares);
     return f->n_tiers == 3 ? share_class(f, SAND_LINK_SPINE_UP, pod, pod + 1, paths, shares)
                            : SAND_OK;
 }

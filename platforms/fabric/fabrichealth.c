@@ -45,6 +45,8 @@ static uint32_t cables_of(const struct sand_fabric *f, enum sand_link_class link
         n = planes * f->spine_up_ports * f->spines_per_pod;
     else if (link_class == SAND_LINK_SPINE_UP || link_class == SAND_LINK_SPINE_DOWN)
         n = f->spine_trunks > 0 ? f->spine_up_ports / f->spine_trunks : 1;
+    else if (link_class == SAND_LINK_GLOBAL && sand_fabric_is_aggregate(f))
+        n = f->group_links;
     return n > 0 ? n : 1;
 }
 

@@ -101,6 +101,8 @@ static double switch_s(const struct sand_fabric_spec *s, enum sand_link_class li
         return any_s + s->spine_latency_s;
     case SAND_LINK_SPINE_UP:
         return any_s + s->core_latency_s;
+    case SAND_LINK_GLOBAL:
+        return any_s + (s->kind == SAND_FABRIC_DRAGONFLY_PLUS ? s->spine_latency_s : 0);
     default:
         return any_s;
     }

@@ -31,7 +31,8 @@ struct fabric_wiring {
     double (*bisection_Bps)(const struct sand_fabric *fabric);
 };
 
-extern const struct fabric_wiring fabric_tree, fabric_dragonfly, fabric_torus;
+extern const struct fabric_wiring fabric_tree, fabric_dragonfly_plus, fabric_dragonfly,
+    fabric_torus;
 
 // The hash by which a switch of `tier` picks a path for a queue pair.
 uint64_t fabric_hash(const struct sand_fabric *fabric, uint32_t tier, uint32_t from, uint32_t to,

@@ -234,9 +234,11 @@ static void spread_health(const struct sand_fabric *bundles, struct sand_fabric 
 {
     for (uint32_t i = cables->first[SAND_LINK_NIC_UP]; i < cables->n_links; i++) {
         const struct sand_fabric_owner at = sand_fabric_link_owner(cables, i);
-        const uint32_t within = at.link_class <= SAND_LINK_NIC_DOWN
-                                    ? at.owner * cables->nics_per_node + at.port
-                                    : at.owner;
+        uint32_t within = at.owner;
+        if (at.link_class <= SAND_LINK_NIC_DOWN)
+            within = at.owner * cables->nics_per_node + at.port;
+        else if (at.link_class == SAND_LINK_GLOBAL)
+            within = at.owner * (cables->groups - 1) + at.port % (cables->groups - 1);
         const struct sand_fabric_link *bundle =
             &bundles->links[bundles->first[at.link_class] + within];
         cables->links[i].speed *= bundle->speed;
@@ -344,6 +346,8 @@ char *sand_graph_name(const struct sand_graph *graph, uint32_t which, char *buff
         snprintf(buffer, size, "group%" PRIu32 "-router%" PRIu32, s->pod, s->index);
     else if (graph->kind == SAND_FABRIC_TORUS)
         snprintf(buffer, size, "router%" PRIu32, s->index);
+    else if (s->tier == SAND_TIER_SPINE && graph->kind == SAND_FABRIC_DRAGONFLY_PLUS)
+        snprintf(buffer, size, "group%" PRIu32 "-spine%" PRIu32, s->pod, s->index);
     else if (s->tier == SAND_TIER_SPINE && graph->n_tier[SAND_TIER_CORE] > 0)
         snprintf(buffer, size, "%spod%" PRIu32 "-spine%" PRIu32, plane, s->pod, s->index);
     else if (s->tier == SAND_TIER_SPINE && graph->kind == SAND_FABRIC_RAIL_ONLY)

@@ -49,14 +49,37 @@ static void print_tree(const struct sand_fabric *f, const struct sand_fabric_spe
                f->cross_rail == SAND_CROSS_RAIL_SPINE ? "spines" : "scale-up domain");
 }
 
+static void print_nonminimal(const struct sand_fabric *f)
+{
+    if (f->nonminimal > 0)
+        printf("; %g %% of the traffic between groups over a third", 100 * f->nonminimal);
+    else
+        printf(", minimal routing");
+    printf("\n%-16s ", "groups");
+}
+
+static void print_dragonfly_plus(const struct sand_fabric *f)
+{
+    printf("%-16s dragonfly+", "fabric");
+    print_nonminimal(f);
+    printf("%" PRIu32 " of %" PRIu32 " leaves and %" PRIu32 " spines, %" PRIu32
+           " cables between any two\n",
+           f->groups, f->leaves_per_pod, f->spines_per_pod, f->group_links);
+    printf("%-16s %" PRIu32 ", %" PRIu32 " ports each below, %" PRIu32 " up\n", "leaves",
+           f->n_leaves, f->endpoints_per_leaf, f->leaf_up_ports);
+    printf("%-16s %" PRIu32 ", %" PRIu32 " global links each\n", "spines", f->n_spines,
+           f->global_links);
+}
+
 static void print_direct(const struct sand_fabric *f)
 {
     struct sand_fabric_counts c;
     sand_fabric_count(f, &c);
     if (f->kind == SAND_FABRIC_DRAGONFLY) {
-        printf("%-16s dragonfly, minimal routing\n", "fabric");
-        printf("%-16s %" PRIu32 " of %" PRIu32 " routers, %" PRIu32 " cables between any two\n",
-               "groups", f->groups, f->routers, f->group_links);
+        printf("%-16s dragonfly", "fabric");
+        print_nonminimal(f);
+        printf("%" PRIu32 " of %" PRIu32 " routers, %" PRIu32 " cables between any two\n",
+               f->groups, f->routers, f->group_links);
         printf("%-16s %" PRIu32 " endpoints, %" PRIu32 " local and %" PRIu32 " global links each\n",
                "routers", f->endpoints_per_router, f->routers - 1, f->global_links);
         return;
@@ -107,7 +130,9 @@ static void show_text(const struct sand_cluster *cluster, const struct sand_fabr
                "scale-up", f->gpus_per_node * f->nodes_per_domain, f->nodes_per_domain,
                f->nodes_per_domain > 1 ? "s" : "",
                rate(cluster->node_type->scaleup_link->rate_Bps, text));
-    if (f->kind < SAND_FABRIC_DRAGONFLY)
+    if (f->kind == SAND_FABRIC_DRAGONFLY_PLUS)
+        print_dragonfly_plus(f);
+    else if (f->kind < SAND_FABRIC_DRAGONFLY)
         print_tree(f, &cluster->fabric);
     else
         print_direct(f);
@@ -128,8 +153,8 @@ static void show_text(const struct sand_cluster *cluster, const struct sand_fabr
 
 static void show_json(const struct sand_cluster *cluster, const struct sand_fabric *f)
 {
-    static const char *const kinds[] = {"fat_tree", "rail_optimised", "rail_only", "dragonfly",
-                                        "torus"};
+    static const char *const kinds[] = {"fat_tree",       "rail_optimised", "rail_only",
+                                        "dragonfly_plus", "dragonfly",      "torus"};
     static const char *const spreadings[] = {"even", "static", "adaptive", "hash"};
     struct sand_fabric_counts c;
     sand_fabric_count(f, &c);

@@ -14,6 +14,7 @@ enum sand_fabric_kind {
     SAND_FABRIC_FAT_TREE,       // NICs in order, leaf after leaf
     SAND_FABRIC_RAIL_OPTIMISED, // NIC j of every node of a scalable unit on leaf j; spines above
     SAND_FABRIC_RAIL_ONLY,      // every rail a network of its own
+    SAND_FABRIC_DRAGONFLY_PLUS, // groups of leaves and spines; spines join all groups
     SAND_FABRIC_DRAGONFLY,      // groups of routers, all joined, all groups joined
     SAND_FABRIC_TORUS           // every NIC a router of a 2D or 3D torus
 };
@@ -71,6 +72,10 @@ struct sand_fabric_spec {
     double convergence_s; // from a failure to routes that avoid it; below 0: not given
     // Dragonfly: groups of `routers` with `endpoints_per_router` NICs and `global_links` each.
     uint32_t groups, routers, endpoints_per_router, global_links;
+    // Dragonfly+: groups of `leaves_per_pod` leaves and `spines` spines with `global_links` each;
+    // cables between a leaf and a spine.
+    uint32_t leaf_links;
+    double nonminimal; // dragonflies: share of the flows (queue pairs) that cross a third group
     // Torus: NICs in x, then y, then z; cubes of block^3 joined by optical circuit switches (0:
     // none).
     uint32_t size[3], block;

@@ -236,15 +236,17 @@ static const struct spec_field cluster_fields[] = {
         .max = 1, .form = (number)                                                                 \
     }
 
-static const char *const cluster_forms[] = {"a <fat_tree>", "a <rail_optimised>", "a <rail_only>",
+static const char *const cluster_forms[] = {"a <fat_tree>",  "a <rail_optimised>",
+                                            "a <rail_only>", "a <dragonfly_plus>",
                                             "a <dragonfly>", "a <torus>"};
 
 static const struct spec_child cluster_children[] = {
     FABRIC(fat_tree, 1),
     FABRIC(rail_optimised, 2),
     FABRIC(rail_only, 3),
-    FABRIC(dragonfly, 4),
-    FABRIC(torus, 5),
+    FABRIC(dragonfly_plus, 4),
+    FABRIC(dragonfly, 5),
+    FABRIC(torus, 6),
     {.element = &spec_node_group,
      .place = SPEC_ARRAY,
      .offset = offsetof(struct sand_cluster, groups),

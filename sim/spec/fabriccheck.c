@@ -156,6 +156,22 @@ SPEC_FINISH(dragonfly)
     set_link_rate(binding, node, fabric, extra[0]);
 }
 
+// The balanced dragonfly+: as many leaves, spines, node ports and global links (Shpiner et al.
+// 2017).
+SPEC_FINISH(dragonfly_plus)
+{
+    struct sand_fabric_spec *fabric = model;
+    fabric->kind = SAND_FABRIC_DRAGONFLY_PLUS;
+    const uint32_t h = fabric->global_links;
+    fabric->spines = fabric->spines ? fabric->spines : h;
+    fabric->leaves_per_pod = fabric->leaves_per_pod ? fabric->leaves_per_pod : h;
+    fabric->endpoints_per_leaf = fabric->endpoints_per_leaf ? fabric->endpoints_per_leaf : h;
+    if (fabric->groups == 0)
+        fabric->groups = derived((uint64_t)fabric->spines * h + 1);
+    check_inputs(binding, node, fabric);
+    set_link_rate(binding, node, fabric, extra[0]);
+}
+
 SPEC_FINISH(torus)
 {
     struct sand_fabric_spec *fabric = model;

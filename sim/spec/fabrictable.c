@@ -338,6 +338,54 @@ const struct spec_element spec_rail_only = {
 
 // ---- direct networks ----
 
+// Of both kinds of dragonfly.
+#define NONMINIMAL                                                                                 \
+    {                                                                                              \
+        .name = "nonminimal",                                                                      \
+        SPEC_QUANTITY(SAND_DIM_FRACTION, struct sand_fabric_spec, nonminimal), SPEC_PRESET("0"),   \
+        .doc = "Share of the flows (hash: of the queue pairs) between two groups that go over a "  \
+               "third one, picked by a hash: 0: minimal routing; 1: Valiant's; between: what "     \
+               "adaptive routing was seen, or is assumed, to divert. Not with aggregated paths."   \
+    }
+
+static const struct spec_field dragonfly_plus_fields[] = {
+    {.name = "global_links",
+     SPEC_WITHIN(1, MOST, struct sand_fabric_spec, global_links),
+     .doc = "Links of a spine to other groups, h."},
+    {.name = "spines",
+     SPEC_WITHIN(0, MOST, struct sand_fabric_spec, spines),
+     SPEC_PRESET("0"),
+     .doc = "Spines of a group; 0: h (balanced)."},
+    {.name = "leaves",
+     SPEC_WITHIN(0, MOST, struct sand_fabric_spec, leaves_per_pod),
+     SPEC_PRESET("0"),
+     .doc = "Leaves of a group, each joined to every spine of it; 0: h (balanced)."},
+    {.name = "endpoints_per_leaf",
+     SPEC_WITHIN(0, MOST, struct sand_fabric_spec, endpoints_per_leaf),
+     SPEC_PRESET("0"),
+     .doc = "Node ports below a leaf; 0: h (balanced)."},
+    {.name = "leaf_links",
+     SPEC_WITHIN(1, MOST, struct sand_fabric_spec, leaf_links),
+     SPEC_PRESET("1"),
+     .doc = "Cables between a leaf and a spine."},
+    {.name = "groups",
+     SPEC_WITHIN(0, MOST, struct sand_fabric_spec, groups),
+     SPEC_PRESET("0"),
+     .doc = "Groups, all joined by spines x h / (groups - 1) cables, rounded down; 0: spines x h + "
+            "1, the most, or 65536."},
+    RADIX,
+    SPREADING("even"),
+    ADAPTIVE,
+    HASH,
+    NONMINIMAL,
+    LOSS,
+    CONVERGENCE,
+    LATENCY,
+    TIER_LATENCIES,
+    CABLES,
+    LINK,
+};
+
 static const struct spec_field dragonfly_fields[] = {
     {.name = "global_links",
      SPEC_WITHIN(1, MOST, struct sand_fabric_spec, global_links),
@@ -358,6 +406,7 @@ static const struct spec_field dragonfly_fields[] = {
     RADIX,
     SPREADING("static"),
     HASH,
+    NONMINIMAL,
     LOSS,
     CONVERGENCE,
     LATENCY,
@@ -389,6 +438,11 @@ static const struct spec_field torus_fields[] = {
     LINK,
 };
 
+static int is_dragonfly_plus(const void *model)
+{
+    return is_kind(model, SAND_FABRIC_DRAGONFLY_PLUS);
+}
+
 static int is_dragonfly(const void *model)
 {
     return is_kind(model, SAND_FABRIC_DRAGONFLY);
@@ -399,10 +453,14 @@ static int is_torus(const void *model)
     return is_kind(model, SAND_FABRIC_TORUS);
 }
 
+const struct spec_element spec_dragonfly_plus = {
+    ELEMENT(dragonfly_plus),
+    .doc = "Groups that are two-level trees, all joined by their spines (dragonfly+, megafly)."};
+
 const struct spec_element spec_dragonfly = {
     ELEMENT(dragonfly),
-    .doc = "Groups of routers that are all joined; minimal routing, static or hashed over the "
-           "cables between two groups."};
+    .doc = "Groups of routers that are all joined; routing static or hashed over the cables "
+           "between two groups."};
 
 const struct spec_element spec_torus = {
     ELEMENT(torus),

@@ -17,6 +17,7 @@ SPEC_FINISH(choice);
 SPEC_FINISH(fat_tree);
 SPEC_FINISH(rail_optimised);
 SPEC_FINISH(rail_only);
+SPEC_FINISH(dragonfly_plus);
 SPEC_FINISH(dragonfly);
 SPEC_FINISH(torus);
 SPEC_FINISH(cluster);

@@ -81,6 +81,11 @@ Test(exports, every_kind)
         f->routers = 4;
         f->endpoints_per_router = 2;
         f->global_links = 1;
+        f->leaf_links = 1;
+        if (kind == SAND_FABRIC_DRAGONFLY_PLUS) { // 4 groups of 2 leaves with 4 NICs
+            f->leaves_per_pod = f->spines = 3;
+            f->endpoints_per_leaf = 4;
+        }
         f->size[0] = 8;
         f->size[1] = 4;
         f->size[2] = 1;

@@ -37,6 +37,25 @@ static void draw_tree(struct fixture *f, uint64_t i, uint64_t d)
     f->node.scaleup = (d >> 58) % 2 ? SAND_SCALEUP_NVSWITCH : SAND_SCALEUP_NONE;
 }
 
+static void draw_dragonfly_plus(struct fixture *f, uint64_t i, uint64_t d)
+{
+    struct sand_fabric_spec *s = &f->cluster.fabric;
+    f->node.n_nics = f->node.n_gpus = 1;
+    s->radix = 0;
+    s->leaves_per_pod = 1 + (uint32_t)(d >> 8) % 3;
+    s->spines = 1 + (uint32_t)(d >> 16) % 3;
+    s->endpoints_per_leaf = 1 + (uint32_t)(d >> 24) % 2;
+    s->global_links = 1 + (uint32_t)(d >> 32) % 3;
+    s->leaf_links = 1 + (uint32_t)(d >> 36) % 2;
+    s->groups = 1 + (uint32_t)(d >> 40) % (s->spines * s->global_links + 1);
+    s->spreading = (enum sand_spreading)((d >> 48) % 4);
+    s->adaptive_efficiency = 0.8;
+    s->queue_pairs = 3;
+    s->hash_seed = (uint32_t)i;
+    s->nonminimal = s->spreading % 2 ? (double)((d >> 56) % 3) / 2 : 0; // static, hash
+    f->cluster.n_nodes = s->groups * s->leaves_per_pod * s->endpoints_per_leaf;
+}
+
 static void draw_direct(struct fixture *f, uint64_t d)
 {
     struct sand_fabric_spec *s = &f->cluster.fabric;
@@ -53,6 +72,7 @@ static void draw_direct(struct fixture *f, uint64_t d)
     s->routers = 1 + (uint32_t)(d >> 8) % 4;
     s->global_links = 1 + (uint32_t)(d >> 16) % 3;
     s->endpoints_per_router = 1 + (uint32_t)(d >> 24) % 2;
+    s->nonminimal = (double)((d >> 48) % 3) / 2;
     s->groups = 1 + (uint32_t)(d >> 32) % (s->routers * s->global_links + 1);
     f->cluster.n_nodes = s->groups * s->routers * s->endpoints_per_router;
 }
@@ -62,8 +82,10 @@ static struct sand_fabric *draw_fabric(uint64_t i, struct fixture *f)
     struct sand_fabric *fabric = NULL;
     const uint64_t d = draw(i, 0);
     fixture_set(f);
-    f->cluster.fabric.kind = (enum sand_fabric_kind)(d % 5);
-    if (f->cluster.fabric.kind < SAND_FABRIC_DRAGONFLY)
+    f->cluster.fabric.kind = (enum sand_fabric_kind)(d % 6);
+    if (f->cluster.fabric.kind == SAND_FABRIC_DRAGONFLY_PLUS)
+        draw_dragonfly_plus(f, i, d);
+    else if (f->cluster.fabric.kind < SAND_FABRIC_DRAGONFLY)
         draw_tree(f, i, d);
     else
         draw_direct(f, d);
@@ -122,6 +144,7 @@ static uint32_t start_of(const struct sand_fabric *f, uint32_t from, uint32_t to
 
 struct tally {
     unsigned fabrics, kept, moved, cut;
+    unsigned of_kind[SAND_FABRIC_TORUS + 1];
 };
 
 static void check_pair(const struct sand_fabric *f, const struct sand_fabric *whole, uint32_t from,
@@ -161,6 +184,7 @@ Test(fabric_failures, single_failures_of_random_fabrics, .timeout = 60)
         }
         uint8_t *reached = sand_calloc(fabric->n_endpoints + fabric->n_switches, 1);
         tally.fabrics++;
+        tally.of_kind[fabric->kind]++;
         for (uint32_t from = 0; from < fabric->n_endpoints; from++)
             for (uint32_t to = 0; to < fabric->n_endpoints; to++)
                 if (from != to)
@@ -170,6 +194,8 @@ Test(fabric_failures, single_failures_of_random_fabrics, .timeout = 60)
         sand_fabric_free(fabric);
     }
     cr_expect_gt(tally.fabrics, 200);
+    for (int kind = 0; kind <= SAND_FABRIC_TORUS; kind++)
+        cr_expect_gt(tally.of_kind[kind], 20);
     cr_expect_gt(tally.kept, 10000);
     cr_expect_gt(tally.moved, 1000);
     cr_expect_gt(tally.cut, 1000);

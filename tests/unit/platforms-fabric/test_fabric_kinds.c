@@ -240,8 +240,11 @@ Test(fabric_kinds, reverse_links)
         f.cluster.fabric.kind = (enum sand_fabric_kind)kind;
         f.cluster.fabric.endpoints_per_leaf = 32;
         f.cluster.fabric.spreading = SAND_SPREAD_STATIC;
-        f.cluster.fabric.planes = kind < SAND_FABRIC_DRAGONFLY ? 2 : 0;
+        f.cluster.fabric.planes = kind < SAND_FABRIC_DRAGONFLY_PLUS ? 2 : 0;
         f.cluster.fabric.groups = 5;
+        f.cluster.fabric.spines = kind == SAND_FABRIC_DRAGONFLY_PLUS ? 3 : 0;
+        f.cluster.fabric.leaves_per_pod = kind == SAND_FABRIC_DRAGONFLY_PLUS ? 2 : 0;
+        f.cluster.fabric.leaf_links = 2;
         f.cluster.fabric.routers = 4;
         f.cluster.fabric.endpoints_per_router = 13;
         f.cluster.fabric.global_links = 2;
