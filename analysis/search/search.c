@@ -39,6 +39,7 @@ static struct sand_step_question ask_about(const struct search *s)
 {
     return (struct sand_step_question){.cluster = s->q->cluster,
                                        .kernels = s->q->kernels,
+                                       .collectives = s->q->collectives,
                                        .fabric = s->q->fabric,
                                        .job = &s->job,
                                        .nodes = s->nodes,

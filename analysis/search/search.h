@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "cluster.h"
+#include "collspec.h"
 #include "diag.h"
 #include "estimate.h"
 #include "fabric.h"
@@ -21,6 +22,7 @@
 struct sand_search_question {
     const struct sand_cluster *cluster;
     const struct sand_kernel_costs *kernels;
+    const struct sand_collectives *collectives;
     const struct sand_fabric *fabric;
     const struct sand_job_spec *job; // on the first n_nodes nodes of its group; of its split the
                                      // global batch counts

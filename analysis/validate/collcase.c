@@ -27,9 +27,10 @@ enum sand_rc sand_coll_rows_read(const char *path, struct sand_csv_rows *rows,
 // ---- model --------------------------------------------------------------------------------------
 
 enum sand_rc sand_coll_model_open(struct sand_coll_model *model,
-                                  const struct sand_collectives *constants, struct sand_diag *diag)
+                                  const struct sand_coll_rules *rules, struct sand_diag *diag)
 {
-    *model = (struct sand_coll_model){.constants = *constants};
+    const struct sand_collectives *constants = rules->collectives;
+    *model = (struct sand_coll_model){.constants = *constants, .rules = rules};
     if (constants->n_kernels > SAND_COLL_KERNELS)
         return sand_fail(diag, SAND_ERR_INPUT, "collectives \"%s\": more than %d kernels",
                          constants->id, SAND_COLL_KERNELS);
@@ -237,7 +238,7 @@ static int read_ports(const char *text, uint32_t *ports, double *Gbps)
     return 0;
 }
 
-static void find_rules(const struct sand_collectives *rules, struct sand_coll_case *c)
+static void find_rules(const struct sand_coll_rules *rules, struct sand_coll_case *c)
 {
     const char *gpu = c->cell[SAND_COLL_GPU], *platform = c->cell[SAND_COLL_PLATFORM];
     const char *network = c->cell[SAND_COLL_NETWORK];
@@ -376,7 +377,7 @@ enum sand_rc sand_coll_case_read(struct sand_coll_model *model, const char *cons
     name_source(out);
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
         note_bad_number(out, numbers[i]);
-    find_rules(&model->constants, out);
+    find_rules(model->rules, out);
     out->collective.ranks = whole(out, SAND_COLL_GPUS);
     if (out->collective.ranks < 2)
         judge(out, SAND_COLL_SKIPPED, "gpus is not given, or is 1");

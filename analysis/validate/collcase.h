@@ -36,13 +36,14 @@ enum sand_rc sand_coll_rows_read(const char *path, struct sand_csv_rows *rows,
 enum { SAND_COLL_LINKS = 64, SAND_COLL_KERNELS = 64 };
 struct sand_coll_model {
     struct sand_collectives constants; // its kernels are `kernels`
+    const struct sand_coll_rules *rules;
     struct sand_coll_kernel kernels[SAND_COLL_KERNELS];
     struct sand_link_type links[SAND_COLL_LINKS];
     size_t n_links;
 };
 // SAND_ERR_INPUT if the catalogue has more kernels than fit.
 enum sand_rc sand_coll_model_open(struct sand_coll_model *model,
-                                  const struct sand_collectives *constants, struct sand_diag *diag);
+                                  const struct sand_coll_rules *rules, struct sand_diag *diag);
 
 enum sand_coll_class {
     SAND_COLL_SCORED,

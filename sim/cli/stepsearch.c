@@ -69,6 +69,7 @@ enum sand_rc sand_cli_step_search(const struct sand_step_search *search,
     SAND_TRY(sand_fabric_build(&experiment->cluster, &fabric, diag));
     const struct sand_search_question question = {.cluster = &experiment->cluster,
                                                   .kernels = experiment->kernels,
+                                                  .collectives = experiment->collectives,
                                                   .fabric = fabric,
                                                   .job = &asked,
                                                   .simulate = search->simulate};

@@ -290,6 +290,7 @@ static enum sand_rc answer_on(const struct step_options *step,
     struct sand_step_profile profile = {0};
     struct sand_step_question question = {.cluster = &experiment->cluster,
                                           .kernels = experiment->kernels,
+                                          .collectives = experiment->collectives,
                                           .fabric = place->fabric,
                                           .job = job,
                                           .nodes = place->nodes,

@@ -10,7 +10,7 @@
 
 enum { KEY_CSV = 256, KEY_HDF5, KEY_FORCE, KEY_RULES, KEY_DATA, KEY_LEAVE_OUT, KEY_REFIT };
 
-static const char usual_rules[] = "platforms/catalogue/collectives/nccl.xml";
+static const char usual_rules[] = "platforms/catalogue/collective_rules/measured.xml";
 
 struct options {
     const char *file, *rules;
@@ -36,7 +36,7 @@ static const struct argp_option options[] = {
     {"hdf5", KEY_HDF5, "FILE", 0, "The same as a table in an HDF5 file", 0},
     {"force", KEY_FORCE, NULL, 0, "Let --csv and --hdf5 overwrite a file", 0},
     {"rules", KEY_RULES, "FILE.xml", 0,
-     "Other constants and rules than the catalogue's collectives/nccl.xml", 0},
+     "Other constants and rules than the catalogue's collective_rules/measured.xml", 0},
     {"data", KEY_DATA, "DIR", 0, "The directory that holds platforms and workloads", 0},
     {"leave-out", KEY_LEAVE_OUT, "source", 0,
      "Print only the error of each source under constants that were fitted to all others", 0},
@@ -150,7 +150,7 @@ static enum sand_rc read_cases(const struct sand_csv_rows *rows, struct work *w)
     return SAND_OK;
 }
 
-static enum sand_rc work_on(const struct options *o, const struct sand_collectives *constants,
+static enum sand_rc work_on(const struct options *o, const struct sand_coll_rules *rules,
                             const struct sand_csv_rows *rows, struct sand_diag *diag)
 {
     struct work w = {.n = rows->n};
@@ -161,12 +161,12 @@ static enum sand_rc work_on(const struct options *o, const struct sand_collectiv
     w.in = sand_calloc(w.n + 1, 1);
     enum sand_rc rc = SAND_ERR_NOMEM;
     if (w.model && w.before && w.cases && w.terms && w.in)
-        rc = sand_coll_model_open(w.model, constants, diag);
+        rc = sand_coll_model_open(w.model, rules, diag);
     if (rc == SAND_OK)
         rc = read_cases(rows, &w);
     if (rc == SAND_OK) {
-        printf("%s: %zu rows, constants %s (%s)\n", o->file, w.n, constants->id,
-               constants->from.date);
+        printf("%s: %zu rows, constants %s (%s)\n", o->file, w.n, rules->collectives->id,
+               rules->collectives->from.date);
         rc = predict_and_print(o, &w, diag);
     }
     if (rc == SAND_ERR_NOMEM)
@@ -187,7 +187,7 @@ static enum sand_rc execute(const struct options *o, struct sand_diag *diag)
     SAND_TRY(sand_cli_check_apart(&o->csv, &o->hdf5, diag));
     SAND_TRY(sand_cli_check_output(&o->csv, &o->file, 1, diag));
     SAND_TRY(sand_cli_check_output(&o->hdf5, &o->file, 1, diag));
-    SAND_TRY(sand_cli_load_entry(&o->load, sand_spec_load_collectives, o->rules, usual_rules, &spec,
+    SAND_TRY(sand_cli_load_entry(&o->load, sand_spec_load_coll_rules, o->rules, usual_rules, &spec,
                                  diag));
     const char *const *inputs = sand_spec_inputs(spec, &n_inputs);
     enum sand_rc rc = sand_cli_check_output(&o->csv, inputs, n_inputs, diag);
@@ -196,7 +196,7 @@ static enum sand_rc execute(const struct options *o, struct sand_diag *diag)
     if (rc == SAND_OK) {
         rc = sand_coll_rows_read(o->file, &rows, diag);
         if (rc == SAND_OK)
-            rc = work_on(o, sand_spec_collectives(spec), &rows, diag);
+            rc = work_on(o, sand_spec_coll_rules(spec), &rows, diag);
         sand_csv_rows_clear(&rows);
     }
     sand_spec_free(spec);

@@ -1,4 +1,4 @@
-// Collectives as a library runs them: kernels by algorithm and protocol, and what rows of measured
+// Collectives as a library runs them: kernels by algorithm and protocol; and what rows of measured
 // collectives mean. SPDX-License-Identifier: GPL-2.0-or-later
 #ifndef SAND_SIM_MODEL_COLLSPEC_H
 #define SAND_SIM_MODEL_COLLSPEC_H
@@ -73,6 +73,12 @@ struct sand_collectives {
     double incast_peers;   // at most
     struct sand_coll_kernel *kernels;
     size_t n_kernels;
+};
+
+struct sand_coll_rules {
+    const char *id;
+    struct sand_provenance from;
+    const struct sand_collectives *collectives; // that ran them
     struct sand_coll_machine *machines;
     size_t n_machines;
     struct sand_coll_network *networks;

@@ -8,6 +8,7 @@
 
 #include "choice.h"
 #include "cluster.h"
+#include "collspec.h"
 #include "faultspec.h"
 #include "mix.h"
 #include "tracejob.h"
@@ -29,6 +30,7 @@ struct sand_experiment {
     int64_t mfu_window_ns; // length of one row of the mfu and cluster tables
     struct sand_cluster cluster;
     const struct sand_kernel_costs *kernels;
+    const struct sand_collectives *collectives;
     const struct sand_job_spec *jobs; // in document order
     size_t n_jobs;
     // Further sources of jobs, which workloads/jobset turns into jobs of the list.

@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 
+#include "collspec.h"
 #include "hardware.h"
 #include "workload.h"
 
@@ -49,6 +50,7 @@ struct sand_step_rules {
     const char *id;
     struct sand_provenance from;
     const struct sand_kernel_costs *kernels;
+    const struct sand_collectives *collectives;
     struct sand_step_stack *stacks;
     size_t n_stacks;
     struct sand_step_machine *machines;

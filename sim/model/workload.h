@@ -90,6 +90,16 @@ enum sand_dispatch {
     SAND_DISPATCH_DEDUPLICATED // one copy per node with such experts, spread there (DeepEP)
 };
 
+// What the job asks of its collectives. 0: the library chooses; else enum sand_algorithm (of ep
+// from SAND_ALG_PAIRWISE on) or enum sand_protocol, counted from one.
+struct sand_split_collectives {
+    uint32_t tp, cp, dp, ep;
+    uint32_t protocol;
+    int nvls;         // switches of a scale-up domain may reduce
+    int sharp;        // those of the network, too
+    int through_host; // no GPUDirect: data pass through host memory on their way to a NIC
+};
+
 // How one step is laid out over the job's GPUs. gpus = tp * cp * pp * dp.
 struct sand_split {
     uint32_t tp, pp, dp;
@@ -120,6 +130,7 @@ struct sand_split {
     enum sand_attention attention;
     enum sand_precision precision;
     double grad_B; // bytes per gradient element held and reduced (4: fp32)
+    struct sand_split_collectives collectives;
 };
 
 enum sand_save_mode {

@@ -114,6 +114,7 @@ static struct sand_step_question question_on(const struct sand_world *w,
 {
     return (struct sand_step_question){.cluster = w->cluster,
                                        .kernels = w->experiment->kernels,
+                                       .collectives = w->experiment->collectives,
                                        .fabric = w->fabric,
                                        .job = j->spec,
                                        .nodes = nodes,

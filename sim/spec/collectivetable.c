@@ -159,21 +159,38 @@ static const struct spec_field collectives_fields[] = {
      .doc = "Ranks that send to a port at a time, at most."},
 };
 
-#define LIST(of, member)                                                                           \
+#define LIST(of, owner, member)                                                                    \
     {                                                                                              \
-        .element = &spec_coll_##of, .place = SPEC_ARRAY,                                           \
-        .offset = offsetof(struct sand_collectives, member),                                       \
-        .count_offset = offsetof(struct sand_collectives, n_##member)                              \
+        .element = &spec_coll_##of, .place = SPEC_ARRAY, .offset = offsetof(struct owner, member), \
+        .count_offset = offsetof(struct owner, n_##member)                                         \
     }
 
-static const struct spec_child collectives_children[] = {
-    LIST(kernel, kernels), LIST(machine, machines), LIST(network, networks), LIST(flag, flags)};
+static const struct spec_child collectives_children[] = {LIST(kernel, sand_collectives, kernels)};
 
-const struct spec_element spec_collectives = {
-    .name = "collectives",
-    .key = "collectives",
-    FIELDS(collectives_fields),
-    CHILDREN(collectives_children),
-    .size = sizeof(struct sand_collectives),
-    .doc = "How a library runs collectives, for `sandtable collective`, and what rows of measured "
-           "ones mean, for `sandtable validate-collectives`."};
+const struct spec_element spec_collectives = {.name = "collectives",
+                                              .key = "collectives",
+                                              .kind = SPEC_COLLECTIVES,
+                                              FIELDS(collectives_fields),
+                                              CHILDREN(collectives_children),
+                                              .size = sizeof(struct sand_collectives),
+                                              .doc = "How a library runs collectives."};
+
+static const struct spec_field coll_rules_fields[] = {
+    SPEC_ENTRY_HEAD(struct sand_coll_rules),
+    {.name = "collectives",
+     SPEC_REFERENCE(SPEC_COLLECTIVES, struct sand_coll_rules, collectives),
+     SPEC_PRESET("sandtable:collectives/nccl"),
+     .doc = "How the library that was measured runs collectives."},
+};
+
+static const struct spec_child coll_rules_children[] = {LIST(machine, sand_coll_rules, machines),
+                                                        LIST(network, sand_coll_rules, networks),
+                                                        LIST(flag, sand_coll_rules, flags)};
+
+const struct spec_element spec_coll_rules = {
+    .name = "collective_rules",
+    .key = "collective_rules",
+    FIELDS(coll_rules_fields),
+    CHILDREN(coll_rules_children),
+    .size = sizeof(struct sand_coll_rules),
+    .doc = "What rows of measured collectives mean, for `sandtable validate-collectives`."};

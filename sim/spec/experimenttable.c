@@ -278,7 +278,7 @@ const struct spec_element spec_cluster = {
 
 static const struct spec_child definitions_children[] = {
     DEFINED(gpu),     DEFINED(link),  DEFINED(node), DEFINED(kernels), DEFINED(software),
-    DEFINED(storage), DEFINED(model), DEFINED(mix),  DEFINED(prices)};
+    DEFINED(storage), DEFINED(model), DEFINED(mix),  DEFINED(prices),  DEFINED(collectives)};
 
 const struct spec_element spec_definitions = {
     .name = "definitions",
@@ -314,6 +314,10 @@ static const struct spec_field experiment_fields[] = {
      SPEC_REFERENCE(SPEC_KERNELS, struct sand_experiment, kernels),
      SPEC_PRESET("sandtable:kernels/transformer"),
      .doc = "Costs of kernel classes."},
+    {.name = "collectives",
+     SPEC_REFERENCE(SPEC_COLLECTIVES, struct sand_experiment, collectives),
+     SPEC_PRESET("sandtable:collectives/nccl"),
+     .doc = "How the library runs collectives."},
 };
 
 // The order in which they are bound: what comes first can be checked against by what follows.

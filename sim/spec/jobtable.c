@@ -1,5 +1,6 @@
 // Field tables of jobs.
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "collspec.h"
 #include "experiment.h"
 #include "speccheck.h"
 #include "spectable.h"
@@ -99,9 +100,60 @@ const struct spec_element spec_pipeline = {.name = "pipeline",
                                            .size = sizeof(struct sand_split),
                                            .doc = "How the pipeline runs."};
 
+static const char *const wishes[] = {"auto",
+                                     [1 + SAND_ALG_RING] = "ring",
+                                     [1 + SAND_ALG_TREE] = "tree",
+                                     [1 + SAND_ALG_NVLS] = "nvls",
+                                     [1 + SAND_ALG_NVLSTREE] = "nvlstree",
+                                     [1 + SAND_ALG_SHARP] = "sharp",
+                                     NULL};
+static const char *const alltoall_wishes[] = {"auto", "pairwise", "pxn", NULL};
+static const char *const protocol_wishes[] = {"auto", [1 + SAND_PROTO_LL] = "LL",
+                                              [1 + SAND_PROTO_LL128] = "LL128",
+                                              [1 + SAND_PROTO_SIMPLE] = "Simple", NULL};
+#define WISH(member, choices, text)                                                                \
+    {                                                                                              \
+        .name = #member, SPEC_MEMBER(SPEC_WORD, struct sand_split, collectives.member),            \
+        .words = (choices), SPEC_PRESET("auto"), .doc = (text)                                     \
+    }
+
+static const struct spec_field split_collectives_fields[] = {
+    WISH(tp, wishes,
+         "Algorithm of tensor parallelism; auto: the fastest, as its library's cost model has "
+         "it."),
+    WISH(cp, wishes, "Of the all-gather of keys and values."),
+    WISH(dp, wishes, "Of the reduction and the gather over the replicas."),
+    WISH(ep, alltoall_wishes, "Of the all-to-alls of experts that are not deduplicated."),
+    {.name = "protocol",
+     SPEC_MEMBER(SPEC_WORD, struct sand_split, collectives.protocol),
+     .words = protocol_wishes,
+     SPEC_PRESET("auto"),
+     .doc = "Protocol of all of them."},
+    {.name = "nvls",
+     SPEC_MEMBER(SPEC_YESNO, struct sand_split, collectives.nvls),
+     SPEC_PRESET("yes"),
+     .doc = "Switches of a scale-up domain may reduce and multicast where they can."},
+    {.name = "sharp",
+     SPEC_MEMBER(SPEC_YESNO, struct sand_split, collectives.sharp),
+     SPEC_PRESET("no"),
+     .doc = "Switches of the network may reduce where they can (all-reduces)."},
+    {.name = "through_host",
+     SPEC_MEMBER(SPEC_YESNO, struct sand_split, collectives.through_host),
+     SPEC_PRESET("no"),
+     .doc = "Data pass through host memory on their way to a NIC: no GPUDirect."},
+};
+
+const struct spec_element spec_split_collectives = {.name = "collectives",
+                                                    .key = "split.collectives",
+                                                    .present = always,
+                                                    FIELDS(split_collectives_fields),
+                                                    .size = sizeof(struct sand_split),
+                                                    .doc = "What the job asks of its collectives."};
+
 static const struct spec_child split_children[] = {
     {.element = &spec_split_experts, .max = 1, .presets = 1},
     {.element = &spec_pipeline, .max = 1, .presets = 1},
+    {.element = &spec_split_collectives, .max = 1, .presets = 1},
 };
 
 static const struct spec_field split_fields[] = {

@@ -130,6 +130,10 @@ static const struct spec_field rules_fields[] = {
      SPEC_REFERENCE(SPEC_KERNELS, struct sand_step_rules, kernels),
      SPEC_PRESET("sandtable:kernels/transformer"),
      .doc = "Costs of kernel classes."},
+    {.name = "collectives",
+     SPEC_REFERENCE(SPEC_COLLECTIVES, struct sand_step_rules, collectives),
+     SPEC_PRESET("sandtable:collectives/nccl"),
+     .doc = "How the library runs collectives."},
 };
 
 #define LIST(of, member)                                                                           \

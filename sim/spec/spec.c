@@ -12,6 +12,7 @@ struct sand_spec {
     struct sand_experiment experiment;
     struct sand_step_rules rules;
     struct sand_collectives collectives;
+    struct sand_coll_rules coll_rules;
     struct sand_node_type node;
     const char **inputs;
     size_t n_inputs;
@@ -136,6 +137,13 @@ static enum sand_rc bind_collectives(struct spec_binding *binding, struct sand_s
     return bind_only(binding, &spec_collectives, &spec->collectives);
 }
 
+static enum sand_rc bind_coll_rules(struct spec_binding *binding, struct sand_spec *spec,
+                                    const struct sand_spec_options *options)
+{
+    (void)options;
+    return bind_only(binding, &spec_coll_rules, &spec->coll_rules);
+}
+
 static enum sand_rc bind_node(struct spec_binding *binding, struct sand_spec *spec,
                               const struct sand_spec_options *options)
 {
@@ -216,6 +224,12 @@ enum sand_rc sand_spec_load_collectives(const char *path, const struct sand_spec
     return load(path, options, bind_collectives, spec, diag);
 }
 
+enum sand_rc sand_spec_load_coll_rules(const char *path, const struct sand_spec_options *options,
+                                       struct sand_spec **spec, struct sand_diag *diag)
+{
+    return load(path, options, bind_coll_rules, spec, diag);
+}
+
 enum sand_rc sand_spec_load_cluster(const char *path, const struct sand_spec_options *options,
                                     struct sand_spec **spec, struct sand_diag *diag)
 {
@@ -231,6 +245,11 @@ enum sand_rc sand_spec_load_node(const char *path, const struct sand_spec_option
 const struct sand_collectives *sand_spec_collectives(const struct sand_spec *spec)
 {
     return &spec->collectives;
+}
+
+const struct sand_coll_rules *sand_spec_coll_rules(const struct sand_spec *spec)
+{
+    return &spec->coll_rules;
 }
 
 const struct sand_node_type *sand_spec_node(const struct sand_spec *spec)

@@ -43,10 +43,13 @@ const struct sand_step_rules *sand_spec_rules(const struct sand_spec *spec);
 enum sand_rc sand_spec_load_cluster(const char *path, const struct sand_spec_options *options,
                                     struct sand_spec **spec, struct sand_diag *diag);
 
-// Reads <collectives>, or the <node> of a catalogue file, the same way.
+// Reads <collectives>, <collective_rules>, or the <node> of a catalogue file, the same way.
 enum sand_rc sand_spec_load_collectives(const char *path, const struct sand_spec_options *options,
                                         struct sand_spec **spec, struct sand_diag *diag);
 const struct sand_collectives *sand_spec_collectives(const struct sand_spec *spec);
+enum sand_rc sand_spec_load_coll_rules(const char *path, const struct sand_spec_options *options,
+                                       struct sand_spec **spec, struct sand_diag *diag);
+const struct sand_coll_rules *sand_spec_coll_rules(const struct sand_spec *spec);
 enum sand_rc sand_spec_load_node(const char *path, const struct sand_spec_options *options,
                                  struct sand_spec **spec, struct sand_diag *diag);
 const struct sand_node_type *sand_spec_node(const struct sand_spec *spec);

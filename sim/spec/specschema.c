@@ -310,7 +310,7 @@ static void write_define(FILE *out, const struct spec_element *element)
 static int is_root(const struct spec_element *element)
 {
     return element->kind != SPEC_NO_KIND || element == &spec_experiment ||
-           element == &spec_step_rules || element == &spec_collectives ||
+           element == &spec_step_rules || element == &spec_coll_rules ||
            spec_child_find(&spec_experiment, element->name) != NULL;
 }
 

@@ -43,6 +43,7 @@ enum spec_kind {
     SPEC_MODEL,
     SPEC_MIX,
     SPEC_PRICES,
+    SPEC_COLLECTIVES,
     SPEC_KINDS
 };
 
@@ -122,14 +123,14 @@ extern const struct spec_element spec_experiment, spec_cluster, spec_fat_tree, s
 extern const struct spec_element spec_gpu, spec_link, spec_node, spec_kernels, spec_software,
     spec_storage, spec_model, spec_mix, spec_prices;
 extern const struct spec_element spec_latent_attention, spec_experts, spec_window,
-    spec_split_experts, spec_pipeline;
+    spec_split_experts, spec_pipeline, spec_split_collectives;
 extern const struct spec_element spec_trace, spec_trace_class, spec_jobs_mix, spec_mix_hour,
     spec_mix_day, spec_mix_class, spec_mix_size, spec_mix_end, spec_mix_figure;
 // Words that several tables share; NULL-terminated.
 extern const char *const spec_laws[];
 extern const struct spec_element spec_step_rules, spec_stack, spec_machine, spec_known, spec_flag;
-extern const struct spec_element spec_collectives, spec_coll_kernel, spec_coll_machine,
-    spec_coll_network, spec_coll_flag;
+extern const struct spec_element spec_collectives, spec_coll_rules, spec_coll_kernel,
+    spec_coll_machine, spec_coll_network, spec_coll_flag;
 
 // Words that more than one table takes.
 extern const char *const spec_attention_words[], *const spec_order_words[],

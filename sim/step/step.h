@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "cluster.h"
+#include "collspec.h"
 #include "diag.h"
 #include "fabric.h"
 #include "hardware.h"
@@ -21,6 +22,7 @@ enum sand_folding {
 struct sand_step_question {
     const struct sand_cluster *cluster;
     const struct sand_kernel_costs *kernels;
+    const struct sand_collectives *collectives;
     const struct sand_fabric *fabric; // link speeds included
     const struct sand_job_spec *job;  // kind SAND_JOB_TRAIN
     const uint32_t *nodes;   // job->n_nodes ids in rank order: ranks 0..g-1 on nodes[0], ...

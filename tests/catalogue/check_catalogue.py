@@ -13,6 +13,7 @@ NAMESPACE = "{urn:sandtable:1}"
 KINDS = ("gpu", "link", "node", "kernels", "software", "storage", "prices")
 RULES = "step_rules"
 COLLECTIVES = "collectives"
+COLLECTIVE_RULES = "collective_rules"
 DATE = re.compile(r"(19|20)\d\d(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?)?$")
 HEAD = ("id", "source", "date", "assumed")
 SCALES = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
@@ -111,20 +112,28 @@ class Checker:
         self.entries[RULES, path.stem] = (path, root)
 
     def collectives(self, path):
-        """Collectives: provenance, and no number that belongs to a row or a source."""
+        """Collectives: provenance, and a source of every number of a kernel."""
         root = self.read(path, COLLECTIVES)
         if root is None:
             return
         self.provenance(path, root, {name for child in root for name in child.keys()} | set(root.keys()))
+        for child in root:
+            for name in set(child.keys()) - {"id", "algorithm", "protocol", "on_request"}:
+                self.has_source(path, root, name)
+        self.entries[COLLECTIVES, path.stem] = (path, root)
+
+    def collective_rules(self, path):
+        """Rules of measured collectives: provenance, and no number of a row or a source."""
+        root = self.read(path, COLLECTIVE_RULES)
+        if root is None:
+            return
+        self.provenance(path, root, {name for child in root for name in child.keys()})
         texts = {"flag": {"id", "source", "row", "why"},
                  "machine": {"id", "gpu", "platform", "network", "node"}}
         for child in root:
             if set(child.keys()) - texts.get(tag(child), set(child.keys())):
                 self.say(path, f'{tag(child)} {child.get("id")}: has a number')
-            if tag(child) == "kernel":
-                for name in set(child.keys()) - {"id", "algorithm", "protocol", "on_request"}:
-                    self.has_source(path, root, name)
-        self.entries[COLLECTIVES, path.stem] = (path, root)
+        self.entries[COLLECTIVE_RULES, path.stem] = (path, root)
 
     def constants(self):
         """Fitted constants: at most three of a software stack, every number with its source."""
@@ -246,12 +255,14 @@ class Checker:
             for path in sorted((self.data / "platforms/catalogue" / kind).glob("*")):
                 self.entry(path, kind)
         for path in sorted((self.data / "platforms/catalogue").glob("*")):
-            if path.name not in KINDS + (RULES, COLLECTIVES):
+            if path.name not in KINDS + (RULES, COLLECTIVES, COLLECTIVE_RULES):
                 self.say(path, "is no kind of the catalogue")
         for path in sorted((self.data / "platforms/catalogue" / RULES).glob("*")):
             self.rules(path)
         for path in sorted((self.data / "platforms/catalogue" / COLLECTIVES).glob("*")):
             self.collectives(path)
+        for path in sorted((self.data / "platforms/catalogue" / COLLECTIVE_RULES).glob("*")):
+            self.collective_rules(path)
         for path in sorted((self.data / "workloads/models").glob("*")):
             self.entry(path, "model")
         for path in sorted((self.data / "platforms/faults").glob("*")):

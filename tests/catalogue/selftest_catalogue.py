@@ -19,6 +19,7 @@ FAULTS = "platforms/faults/llama3-2024.xml"
 MODEL = "workloads/models/llama-3-8b.xml"
 EXPERTS = "workloads/models/mixtral-8x7b.xml"
 COLLECTIVES = "platforms/catalogue/collectives/nccl.xml"
+COLLECTIVE_RULES = "platforms/catalogue/collective_rules/measured.xml"
 
 # file, pattern, replacement, what the check says
 BREAKS = [
@@ -44,7 +45,7 @@ BREAKS = [
     (MODEL, r'layers="32"', 'layers="40"', "its name says"),
     (MODEL, r'kv_heads="8"', 'kv_heads="7"', "do not divide"),
     (EXPERTS, r'per_token="2"', 'per_token="9"', "more experts than there are"),
-    (COLLECTIVES, r'<flag id="nccl-569"', '<flag id="nccl-569" rate="1"', "has a number"),
+    (COLLECTIVE_RULES, r'<flag id="nccl-569"', '<flag id="nccl-569" rate="1"', "has a number"),
     (COLLECTIVES, r"rate: LL", "LL", 'source says nothing of "rate"'),
 ]
 

@@ -45,6 +45,12 @@ static double network_Bps(const struct setting *s, double nominal_Bps)
     return host_Bps < Bps ? host_Bps : Bps;
 }
 
+static void set_network(const struct setting *s, double nominal_Bps, struct sand_coll_terms *t)
+{
+    t->network_Bps = network_Bps(s, nominal_Bps);
+    t->network_reach_Bps = nominal_Bps * reach(s->comm->nic);
+}
+
 // Channels of a collective: over the network at most two a port, as NCCL doubles them.
 static double channels(const struct setting *s)
 {
@@ -86,7 +92,7 @@ static const char *shape_ring(const struct setting *s, struct sand_coll_terms *t
     t->scaleup_hops = steps - t->network_hops;
     t->scaleup_B = t->network_B = sand_collective_hop_B(s->collective);
     t->scaleup_Bps = ring_port_Bps(s);
-    t->network_Bps = network_Bps(s, c->ring_Bps);
+    set_network(s, c->ring_Bps, t);
     t->network_link = c->ring_link;
     t->depth = is_all_reduce(s) ? 1 : 0.5;
     t->fill_B = channels(s) * c->ranks * s->kernel->chunk_B;
@@ -100,7 +106,7 @@ static void cross_trees(const struct setting *s, struct sand_coll_terms *t)
     const double channel_Bps = c->domain_ranks > 1 ? c->scaleup->tree_channel_Bps : 0;
     t->network_hops = 2 * levels(c->domains);
     t->network_B = s->collective->bytes;
-    t->network_Bps = network_Bps(s, c->tree_Bps);
+    set_network(s, c->tree_Bps, t);
     t->network_link = c->tree_link;
     // An inner domain of a tree passes everything twice (one up, two down).
     const double most = channels(s) * channel_Bps / (c->domains > 2 ? 2 : 1);
@@ -173,7 +179,7 @@ static const char *shape_sharp(const struct setting *s, struct sand_coll_terms *
     t->scaleup_hops = t->network_hops = 1;
     t->scaleup_B = t->network_B = s->collective->bytes;
     t->scaleup_Bps = multicast_Bps(s);
-    t->network_Bps = network_Bps(s, s->comm->sharp_Bps);
+    set_network(s, s->comm->sharp_Bps, t);
     t->depth = 1;
     t->fill_B = channels(s) * s->comm->domain_ranks * s->kernel->chunk_B;
     return need_multicast(s);
@@ -209,7 +215,8 @@ static void share_alltoall(const struct setting *s, const struct sand_alltoall *
     t->scaleup_B = load.scaleup_B;
     t->scaleup_Bps = ring_port_Bps(s) * s->constants->p2p_rate;
     t->network_B = load.network_B * c->domain_ranks;
-    t->network_Bps = network_Bps(s, c->alltoall_Bps) / (1 + loss);
+    set_network(s, c->alltoall_Bps, t);
+    t->network_Bps /= 1 + loss;
     t->network_link = c->alltoall_link;
 }
 
@@ -223,8 +230,7 @@ static void share_send(const struct setting *s, struct sand_coll_terms *t)
     t->scaleup_Bps = ring_port_Bps(s) * s->constants->p2p_rate;
     // One rank of a domain sends out of it, through its own ports.
     t->network_B = s->collective->bytes;
-    t->network_Bps =
-        network_Bps(s, c->ring_Bps) / (c->ports < c->domain_ranks ? c->ports : c->domain_ranks);
+    set_network(s, c->ring_Bps / (c->ports < c->domain_ranks ? c->ports : c->domain_ranks), t);
     t->network_link = c->ring_link;
 }
 
@@ -288,8 +294,11 @@ static void add_latency(const struct setting *s, struct sand_coll_terms *t)
 // infinite) and the sum (s = 1).
 static double both_tiers_s(double a_s, double b_s, double sharpness)
 {
-    const double larger = a_s > b_s ? a_s : b_s, ratio = a_s > b_s ? b_s / a_s : a_s / b_s;
-    return larger > 0 ? larger * pow(1 + pow(ratio, sharpness), 1 / sharpness) : 0;
+    const double larger = a_s > b_s ? a_s : b_s, smaller = a_s > b_s ? b_s : a_s;
+    const double ratio = larger > 0 ? smaller / larger : 0;
+    if (!(ratio > 0)) // one of them is not used: what follows would say the same, slower
+        return larger;
+    return larger * pow(1 + pow(ratio, sharpness), 1 / sharpness);
 }
 
 // 0: no bound.
@@ -300,6 +309,7 @@ static double at_most(double Bps, double most_Bps)
 
 static void add_wire(const struct setting *s, struct sand_coll_terms *t)
 {
+    t->scaleup_reach_Bps = ring_port_Bps(s);
     t->scaleup_Bps *= s->kernel->rate;
     t->network_Bps *= s->kernel->rate;
     if (s->kernel->protocol == SAND_PROTO_LL)

@@ -18,13 +18,26 @@ struct sand_coll_terms {
     const struct sand_coll_kernel *kernel;
     double base_s, scaleup_hops, scaleup_hop_s, network_hops, network_hop_s, messages_s;
     double latency_s;
-    double scaleup_B, scaleup_Bps; // through the scale-up port of a GPU; 0: none
-    double network_B, network_Bps; // out of a domain
+    double scaleup_B, scaleup_Bps;               // through the scale-up port of a GPU; 0: none
+    double network_B, network_Bps;               // out of a domain
+    double scaleup_reach_Bps, network_reach_Bps; // of a long ring under Simple, see below
     double wire_s;
     double depth, fill_B, fill_s;
     double time_s;
     uint32_t network_link; // the fabric's tightest link for this traffic; SAND_NONE
 };
+
+// How much longer bytes hold a tier than those of a long ring under Simple would: by the flags of
+// LL, a bound of the kernel, the rate at which a switch reduces, host memory, incast. Who plays the
+// bytes on links multiplies them with it.
+static inline double sand_coll_scaleup_stretch(const struct sand_coll_terms *t)
+{
+    return t->scaleup_B > 0 ? t->scaleup_reach_Bps / t->scaleup_Bps : 1;
+}
+static inline double sand_coll_network_stretch(const struct sand_coll_terms *t)
+{
+    return t->network_B > 0 ? t->network_reach_Bps / t->network_Bps : 1;
+}
 
 // Fills the terms of `collective` (its ranks must be the communicator's) under `kernel`. Returns
 // NULL, or why the kernel cannot do it: a whole sentence part such as "needs several domains".

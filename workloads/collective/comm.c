@@ -238,6 +238,40 @@ static void count_ranks(struct placing *p, uint32_t ranks, uint32_t per_node)
     p->comm->domain_ranks = each * per_node < ranks ? each * per_node : ranks;
 }
 
+static struct sand_comm comm_on(const struct sand_node_type *node,
+                                const struct sand_comm_options *options)
+{
+    return (struct sand_comm){.options = *options,
+                              .scaleup = node->scaleup == SAND_SCALEUP_NONE ? node->host_link
+                                                                            : node->scaleup_link,
+                              .nic = node->nic,
+                              .host = node->host_link,
+                              .ring_link = SAND_NONE,
+                              .tree_link = SAND_NONE,
+                              .alltoall_link = SAND_NONE};
+}
+
+void sand_comm_by_ports(const struct sand_comm_ports *ports,
+                        const struct sand_comm_options *options, struct sand_comm *comm)
+{
+    *comm = comm_on(ports->node, options);
+    comm->nic = ports->nic;
+    comm->ranks = ports->ranks;
+    comm->domains = ports->domains;
+    comm->domain_ranks = ports->domain_ranks;
+    comm->ports = ports->ports;
+    comm->relays = ports->relays;
+    if (ports->domains < 2)
+        return;
+    comm->ring_Bps = comm->alltoall_Bps = ports->ports * ports->port_Bps;
+    comm->tree_Bps = comm->ring_Bps / (ports->domains > 2 ? 2 : 1); // as load_tree
+    snprintf(comm->why_no_sharp, sizeof comm->why_no_sharp, "needs %s",
+             ports->reduces ? "the network's switches to reduce, which is not switched on"
+                            : "a network whose switches reduce");
+    if (options->sharp && ports->reduces)
+        comm->sharp_Bps = comm->ring_Bps;
+}
+
 enum sand_rc sand_comm_place(const struct sand_cluster *cluster, const struct sand_fabric *fabric,
                              uint32_t ranks, uint32_t per_node,
                              const struct sand_comm_options *options, struct sand_comm *comm,
@@ -247,14 +281,7 @@ enum sand_rc sand_comm_place(const struct sand_cluster *cluster, const struct sa
     if (per_node == 0)
         per_node = node->n_gpus;
     SAND_TRY(check(cluster, ranks, per_node, diag));
-    *comm = (struct sand_comm){.options = *options,
-                               .scaleup = node->scaleup == SAND_SCALEUP_NONE ? node->host_link
-                                                                             : node->scaleup_link,
-                               .nic = node->nic,
-                               .host = node->host_link,
-                               .ring_link = SAND_NONE,
-                               .tree_link = SAND_NONE,
-                               .alltoall_link = SAND_NONE};
+    *comm = comm_on(node, options);
     struct placing p = {.fabric = fabric, .per_node = per_node, .comm = comm};
     count_ranks(&p, ranks, per_node);
     comm->relays = fabric->nodes_per_domain == 1 && comm->scaleup->relay &&

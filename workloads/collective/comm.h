@@ -40,6 +40,20 @@ enum sand_rc sand_comm_place(const struct sand_cluster *cluster, const struct sa
                              const struct sand_comm_options *options, struct sand_comm *comm,
                              struct sand_diag *diag);
 
+// The same before anything is routed, as a library sees it that knows the ports of its nodes and
+// nothing behind them: `domains` of at most `domain_ranks` ranks, who share `ports` NICs of
+// port_Bps each to leave a domain. `nic`: latencies included, that of the ports. `reduces`: the
+// network's switches can.
+struct sand_comm_ports {
+    const struct sand_node_type *node;
+    const struct sand_link_type *nic;
+    uint32_t ranks, domains, domain_ranks, ports;
+    double port_Bps;
+    int relays, reduces;
+};
+void sand_comm_by_ports(const struct sand_comm_ports *ports,
+                        const struct sand_comm_options *options, struct sand_comm *comm);
+
 // Parent of `index` in the first (0) or second (1) of two binary trees over n nodes, such that the
 // leaves of one are the inner nodes of the other, at most one apart (Sanders, Speck, Traeff,
 // "Two-tree algorithms for full bandwidth broadcast, reduction and scan", Parallel Computing 2009).

@@ -9,6 +9,7 @@
 
 #include "stepcheck.h"
 #include "stepreport.h"
+#include "test_kernels.h"
 #include "train.h"
 
 static struct sand_gpu_type gpu = {.id = "gpu",
@@ -76,6 +77,7 @@ static struct sand_step_flag flags[] = {{"odd", "contradicts another"}};
 static const struct sand_step_rules rules = {.id = "rules",
                                              .from = {"made up for tests", "2026", ""},
                                              .kernels = &kernels,
+                                             .collectives = &test_kernels,
                                              .stacks = stacks,
                                              .n_stacks = 2,
                                              .machines = machines,

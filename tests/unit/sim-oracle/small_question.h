@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "step.h"
+#include "test_kernels.h"
 
 struct small {
     struct sand_gpu_type gpu;
@@ -112,6 +113,7 @@ static inline enum sand_rc small_set_up(struct small *s, struct sand_diag *diag)
     s->nodes[1] = 1;
     s->question = (struct sand_step_question){.cluster = &s->cluster,
                                               .kernels = &s->kernels,
+                                              .collectives = &test_kernels,
                                               .fabric = s->fabric,
                                               .job = &s->job,
                                               .nodes = s->nodes,

@@ -11,6 +11,7 @@
 
 #include "mem.h"
 #include "replay.h"
+#include "test_kernels.h"
 #include "train.h"
 #include "units.h"
 
@@ -103,6 +104,7 @@ static void set_hardware(struct replay_case *c)
                                             .optimizer_B = 24};
     c->software = (struct sand_software){.id = "stack", .tp_exposed = 0.4};
     c->experiment.kernels = &c->kernels;
+    c->experiment.collectives = &test_kernels;
 }
 
 struct sand_job_spec *case_simulated(struct replay_case *c, const char *id, uint32_t n_nodes,

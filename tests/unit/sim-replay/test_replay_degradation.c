@@ -8,6 +8,7 @@
 #include <criterion/criterion.h>
 
 #include "mem.h"
+#include "test_kernels.h"
 
 static struct replay_case c;
 static struct kept_rows kept;
@@ -106,6 +107,7 @@ Test(replay_degradation, slows_exactly_the_jobs_that_cross_a_slow_cable)
     const uint32_t nodes[] = {3, 4};
     const struct sand_step_question question = {.cluster = &cluster,
                                                 .kernels = &c.kernels,
+                                                .collectives = &test_kernels,
                                                 .fabric = fabric,
                                                 .job = &c.jobs[1],
                                                 .nodes = nodes,

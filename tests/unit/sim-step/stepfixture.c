@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "mem.h"
+#include "test_kernels.h"
 
 uint32_t fixture_rounds;
 
@@ -158,6 +159,7 @@ void fixture_init(struct step_fixture *f, const struct step_case *what)
         f->gpu_speed[i] = 1;
     f->question = (struct sand_step_question){.cluster = &f->cluster,
                                               .kernels = &f->kernels,
+                                              .collectives = &test_kernels,
                                               .fabric = f->fabric,
                                               .job = &f->job,
                                               .nodes = f->nodes,
