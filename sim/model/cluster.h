@@ -96,12 +96,26 @@ struct sand_impaired {
     double loss;      // packets lost on it, 0..1
 };
 
-// Parallel storage: servers with a network rate, reached over a separate storage network.
+// Parallel storage: servers with a network rate, reached over a storage network or the training
+// fabric (struct sand_storage_ports).
 struct sand_storage_spec {
     const char *id;
     struct sand_provenance from;
     uint32_t n_servers;
     double server_write_Bps, server_read_Bps; // sustained, each
+};
+
+enum sand_storage_seat {
+    SAND_STORAGE_AT_LEAVES, // beside the nodes: writes come down the leaves' trunks
+    SAND_STORAGE_AT_SPINES  // on leaves of their own whose trunks never bind
+};
+
+// Ports of the storage servers on the training fabric. n_ports 0: storage has its own network.
+struct sand_storage_ports {
+    uint32_t n_ports; // of each server
+    double port_Bps;  // each
+    enum sand_storage_seat at;
+    uint32_t n_leaves; // that have servers, spread evenly; 0: all
 };
 
 // Nodes of another type, a generation bought before or later. Groups take the cluster's nodes from
@@ -126,6 +140,7 @@ struct sand_cluster {
     const struct sand_impaired *impaired;
     size_t n_impaired;
     struct sand_storage_spec storage;
+    struct sand_storage_ports storage_ports;
     double pue;                           // facility power / IT power, 1 if not given
     const struct sand_price_list *prices; // for lists of parts; NULL: none
 };

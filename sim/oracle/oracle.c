@@ -85,8 +85,11 @@ static int is_joint(const union answer *answer, size_t size)
 {
     const struct sand_joint_solution *solution = &answer->joint;
     if (size < offsetof(struct sand_joint_solution, parts) || solution->n > SAND_JOINT_JOBS ||
-        size != joint_size(answer))
+        solution->n_transfers > SAND_JOINT_TRANSFERS || size != joint_size(answer))
         return 0;
+    for (uint32_t t = 0; t < solution->n_transfers; t++)
+        if (!isfinite(solution->stream_Bps[t]) || !(solution->stream_Bps[t] > 0))
+            return 0;
     for (uint32_t i = 0; i < solution->n; i++)
         if (!isfinite(solution->parts[i].step_s) || !(solution->parts[i].step_s > 0))
             return 0;
@@ -144,6 +147,7 @@ static void add_layout(struct sand_hash *hash)
                                sizeof(struct sand_joint_solution),
                                offsetof(struct sand_joint_solution, parts),
                                SAND_JOINT_JOBS,
+                               SAND_JOINT_TRANSFERS,
                                UINT64_C(0x0102030405060708)};
     sand_hash_add(hash, layout, sizeof layout); // in this machine's byte order
 }

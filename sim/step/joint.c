@@ -39,6 +39,47 @@ static enum sand_rc settle_all(const struct sand_joint_question *q, sand_step_so
     return SAND_OK;
 }
 
+static const struct sand_stream_link *stream_link(const struct sand_joint_transfer *transfer,
+                                                  uint32_t link)
+{
+    for (size_t i = 0; i < transfer->n_links && transfer->links[i].link <= link; i++)
+        if (transfer->links[i].link == link)
+            return &transfer->links[i];
+    return NULL;
+}
+
+// Of a link that no step crosses.
+static double transfer_capacity_Bps(const struct sand_joint_question *q, uint32_t link)
+{
+    for (size_t t = 0; t < q->n_transfers; t++) {
+        const struct sand_stream_link *crossed = stream_link(&q->transfers[t], link);
+        if (crossed)
+            return crossed->capacity_Bps;
+    }
+    return 1; // nobody's
+}
+
+static enum sand_rc set_transfers(const struct sand_joint_question *q, struct sand_joint_problem *p)
+{
+    p->transfers = sand_calloc(q->n_transfers, sizeof *p->transfers);
+    p->uses = sand_calloc(q->n_transfers * q->n_links, sizeof *p->uses);
+    if (p->transfers == NULL || p->uses == NULL)
+        return SAND_ERR_NOMEM;
+    p->n_transfers = q->n_transfers;
+    for (size_t t = 0; t < q->n_transfers; t++) {
+        struct joint_transfer *made = &p->transfers[t];
+        made->stream_Bps = q->transfers[t].stream_Bps;
+        made->first = (uint32_t)p->n_uses;
+        for (size_t l = 0; l < q->n_links; l++) {
+            const struct sand_stream_link *crossed = stream_link(&q->transfers[t], q->links[l]);
+            if (crossed)
+                p->uses[p->n_uses++] = (struct joint_use){(uint32_t)l, crossed->streams};
+        }
+        made->n = (uint32_t)p->n_uses - made->first;
+    }
+    return SAND_OK;
+}
+
 // The capacity every part has for a coupled link: they have the same fabric.
 static enum sand_rc set_links(const struct sand_joint_question *q, struct sand_joint_problem *p)
 {
@@ -52,7 +93,7 @@ static enum sand_rc set_links(const struct sand_joint_question *q, struct sand_j
                 p->link_Bps[p->parts[i]->link_coupled[l]] = p->parts[i]->link_Bps[l];
     for (size_t l = 0; l < q->n_links; l++)
         if (!(p->link_Bps[l] > 0))
-            p->link_Bps[l] = 1; // nobody's
+            p->link_Bps[l] = transfer_capacity_Bps(q, q->links[l]);
     for (size_t l = 0; q->background_Bps != NULL && l < q->n_links; l++) {
         const double left_Bps = p->link_Bps[l] - q->background_Bps[l];
         const double least_Bps = least_share * p->link_Bps[l];
@@ -75,6 +116,8 @@ static enum sand_rc fill(const struct sand_joint_question *q, sand_step_solver *
     }
     if (rc == SAND_OK)
         rc = set_links(q, p);
+    if (rc == SAND_OK)
+        rc = set_transfers(q, p);
     sand_free(placed);
     return rc;
 }
@@ -83,11 +126,13 @@ enum sand_rc sand_joint_prepare(const struct sand_joint_question *question,
                                 sand_step_solver *solver, void *self,
                                 struct sand_joint_problem **problem, struct sand_diag *diag)
 {
-    if (question->n == 0 || question->n > SAND_JOINT_JOBS ||
-        question->n_offsets > SAND_JOINT_OFFSETS)
+    if (question->n + question->n_transfers == 0 || question->n > SAND_JOINT_JOBS ||
+        question->n_transfers > SAND_JOINT_TRANSFERS || question->n_offsets > SAND_JOINT_OFFSETS)
         return sand_fail(diag, SAND_ERR_INTERNAL,
-                         "%zu jobs share links from %u offsets; at most %d and %d are simulated",
-                         question->n, question->n_offsets, SAND_JOINT_JOBS, SAND_JOINT_OFFSETS);
+                         "%zu jobs and %zu transfers share links from %u offsets; at most %d, %d "
+                         "and %d are simulated",
+                         question->n, question->n_transfers, question->n_offsets, SAND_JOINT_JOBS,
+                         SAND_JOINT_TRANSFERS, SAND_JOINT_OFFSETS);
     struct sand_joint_problem *p = sand_calloc(1, sizeof *p);
     if (p == NULL)
         return sand_fail(diag, SAND_ERR_NOMEM, "out of memory");
@@ -111,6 +156,8 @@ void sand_joint_problem_free(struct sand_joint_problem *problem)
     for (uint32_t i = 0; i < problem->n; i++)
         sand_step_problem_free(problem->parts[i]);
     sand_free(problem->link_Bps);
+    sand_free(problem->transfers);
+    sand_free(problem->uses);
     sand_free(problem);
 }
 
@@ -124,7 +171,7 @@ uint32_t sand_joint_place(const struct sand_joint_problem *problem, size_t i)
 struct joint_head {
     uint64_t magic;
     uint32_t n, pipelines, n_steps, n_offsets;
-    uint64_t n_links;
+    uint64_t n_links, n_transfers, n_uses;
     uint64_t size[SAND_JOINT_JOBS]; // of each part
 };
 
@@ -137,7 +184,18 @@ static struct joint_head head_of(const struct sand_joint_problem *p)
                                .pipelines = p->pipelines,
                                .n_steps = p->n_steps,
                                .n_offsets = p->n_offsets,
-                               .n_links = p->n_links};
+                               .n_links = p->n_links,
+                               .n_transfers = p->n_transfers,
+                               .n_uses = p->n_uses};
+}
+
+// What a problem has besides its parts, so that digest, packing and unpacking cannot forget one.
+enum { JOINT_ARRAYS = 3 };
+static void arrays_of(struct sand_joint_problem *p, struct step_array arrays[JOINT_ARRAYS])
+{
+    arrays[0] = (struct step_array){(void **)&p->link_Bps, &p->n_links, sizeof *p->link_Bps};
+    arrays[1] = (struct step_array){(void **)&p->transfers, &p->n_transfers, sizeof *p->transfers};
+    arrays[2] = (struct step_array){(void **)&p->uses, &p->n_uses, sizeof *p->uses};
 }
 
 void sand_joint_digest(const struct sand_joint_problem *problem, uint8_t digest[32])
@@ -146,7 +204,11 @@ void sand_joint_digest(const struct sand_joint_problem *problem, uint8_t digest[
     struct sand_hash hash;
     sand_hash_init(&hash);
     sand_hash_add(&hash, &head, sizeof head);
-    sand_hash_add(&hash, problem->link_Bps, problem->n_links * sizeof *problem->link_Bps);
+    struct sand_joint_problem all = *problem;
+    struct step_array arrays[JOINT_ARRAYS];
+    arrays_of(&all, arrays);
+    for (int a = 0; a < JOINT_ARRAYS; a++)
+        sand_hash_add(&hash, *arrays[a].data, *arrays[a].n * arrays[a].size);
     for (uint32_t i = 0; i < problem->n; i++) {
         uint8_t part[32];
         sand_step_digest(problem->parts[i], part);
@@ -171,15 +233,23 @@ enum sand_rc sand_joint_pack(const struct sand_joint_problem *problem, void **by
 {
     struct joint_head head = head_of(problem);
     void *parts[SAND_JOINT_JOBS] = {0};
-    const size_t links_size = problem->n_links * sizeof *problem->link_Bps;
-    *size = sizeof head + links_size;
+    struct sand_joint_problem all = *problem;
+    struct step_array arrays[JOINT_ARRAYS];
+    arrays_of(&all, arrays);
+    *size = sizeof head;
+    for (int a = 0; a < JOINT_ARRAYS; a++)
+        *size += *arrays[a].n * arrays[a].size;
     enum sand_rc rc = pack_parts(problem, parts, &head, size);
     char *out = rc == SAND_OK ? sand_calloc(*size, 1) : NULL;
     if (out != NULL) {
         memcpy(out, &head, sizeof head);
-        if (links_size > 0)
-            memcpy(out + sizeof head, problem->link_Bps, links_size);
-        char *at = out + sizeof head + links_size;
+        char *at = out + sizeof head;
+        for (int a = 0; a < JOINT_ARRAYS; a++) {
+            const size_t bytes_of = *arrays[a].n * arrays[a].size;
+            if (bytes_of > 0)
+                memcpy(at, *arrays[a].data, bytes_of);
+            at += bytes_of;
+        }
         for (uint32_t i = 0; i < problem->n; at += head.size[i], i++)
             memcpy(at, parts[i], head.size[i]);
     } else if (rc == SAND_OK) {
@@ -204,6 +274,37 @@ static enum sand_rc unpack_parts(const struct joint_head *head, const char *byte
     return size == 0 ? SAND_OK : SAND_ERR_INTERNAL;
 }
 
+static enum sand_rc unpack_arrays(const char **bytes, size_t *size, struct sand_joint_problem *p)
+{
+    struct step_array arrays[JOINT_ARRAYS];
+    arrays_of(p, arrays);
+    for (int a = 0; a < JOINT_ARRAYS; a++) {
+        if (*arrays[a].n > *size / arrays[a].size)
+            return SAND_ERR_INTERNAL;
+        const size_t bytes_of = *arrays[a].n * arrays[a].size;
+        *arrays[a].data = sand_calloc(*arrays[a].n, arrays[a].size);
+        if (*arrays[a].data == NULL)
+            return SAND_ERR_NOMEM;
+        if (bytes_of > 0)
+            memcpy(*arrays[a].data, *bytes, bytes_of);
+        *bytes += bytes_of;
+        *size -= bytes_of;
+    }
+    return SAND_OK;
+}
+
+// Nothing points beyond what there is.
+static enum sand_rc check_uses(const struct sand_joint_problem *p)
+{
+    for (size_t t = 0; t < p->n_transfers; t++)
+        if ((uint64_t)p->transfers[t].first + p->transfers[t].n > p->n_uses)
+            return SAND_ERR_INTERNAL;
+    for (size_t u = 0; u < p->n_uses; u++)
+        if (p->uses[u].link >= p->n_links)
+            return SAND_ERR_INTERNAL;
+    return SAND_OK;
+}
+
 enum sand_rc sand_joint_unpack(const void *bytes, size_t size, struct sand_joint_problem **problem)
 {
     struct joint_head head;
@@ -211,25 +312,26 @@ enum sand_rc sand_joint_unpack(const void *bytes, size_t size, struct sand_joint
         return SAND_ERR_INTERNAL;
     memcpy(&head, bytes, sizeof head);
     size -= sizeof head;
-    if (head.magic != JOINT_MAGIC || head.n == 0 || head.n > SAND_JOINT_JOBS ||
-        head.n_offsets > SAND_JOINT_OFFSETS || head.n_links > size / sizeof(double))
+    if (head.magic != JOINT_MAGIC || head.n > SAND_JOINT_JOBS ||
+        head.n_transfers > SAND_JOINT_TRANSFERS || head.n + head.n_transfers == 0 ||
+        head.n_offsets > SAND_JOINT_OFFSETS)
         return SAND_ERR_INTERNAL;
     struct sand_joint_problem *p = sand_calloc(1, sizeof *p);
     if (p == NULL)
         return SAND_ERR_NOMEM;
-    const size_t links_size = (size_t)head.n_links * sizeof *p->link_Bps;
     const char *at = (const char *)bytes + sizeof head;
     p->n = head.n;
     p->pipelines = head.pipelines;
     p->n_steps = head.n_steps;
     p->n_offsets = head.n_offsets;
     p->n_links = (size_t)head.n_links;
-    p->link_Bps = sand_calloc(p->n_links, sizeof *p->link_Bps);
-    enum sand_rc rc = p->link_Bps == NULL ? SAND_ERR_NOMEM : SAND_OK;
-    if (rc == SAND_OK && links_size > 0)
-        memcpy(p->link_Bps, at, links_size);
+    p->n_transfers = (size_t)head.n_transfers;
+    p->n_uses = (size_t)head.n_uses;
+    enum sand_rc rc = unpack_arrays(&at, &size, p);
     if (rc == SAND_OK)
-        rc = unpack_parts(&head, at + links_size, size - links_size, p);
+        rc = check_uses(p);
+    if (rc == SAND_OK)
+        rc = unpack_parts(&head, at, size, p);
     if (rc != SAND_OK) {
         sand_joint_problem_free(p);
         return rc;

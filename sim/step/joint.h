@@ -7,15 +7,27 @@
 #include <stdint.h>
 
 #include "step.h"
+#include "transfer.h"
 
-enum { SAND_JOINT_JOBS = 64, SAND_JOINT_OFFSETS = 64 }; // in one question, at most
+// In one question, at most.
+enum { SAND_JOINT_JOBS = 64, SAND_JOINT_TRANSFERS = 64, SAND_JOINT_OFFSETS = 64 };
+
+// A transfer that goes on all the time, beside the steps.
+struct sand_joint_transfer {
+    const struct sand_stream_link *links; // ascending; those that are not the question's are not
+    size_t n_links;                       // looked at
+    double stream_Bps;                    // the most a stream gets from everything else
+};
 
 struct sand_joint_question {
-    const struct sand_step_question *steps; // 1..SAND_JOINT_JOBS jobs on one fabric, coupled unset
-    size_t n;
+    const struct sand_step_question
+        *steps; // up to SAND_JOINT_JOBS jobs on one fabric, coupled unset
+    size_t n;   // 0: transfers alone
+    const struct sand_joint_transfer *transfers;
+    size_t n_transfers;
     const uint32_t *links; // the shared links that may bind, ascending
     size_t n_links;
-    const double *background_Bps; // of transfers, per such link; NULL: none
+    const double *background_Bps; // taken off such a link; NULL: nothing
     int pipelines; // play whole pipelines: the twin of playing their skeletons (skeleton.h)
     uint32_t n_steps, n_offsets; // of each job, start offsets: so many; 0: see sand_joint_solve
 };
@@ -31,6 +43,8 @@ struct sand_joint_solution {
     uint32_t n, n_offsets;
     double error;      // relative: how far the last doubling of the offsets moved a mean, at most
     uint64_t n_events; // of all played
+    uint32_t n_transfers, reserved;
+    double stream_Bps[SAND_JOINT_TRANSFERS]; // what a stream of each gets, in the mean
     struct sand_joint_part parts[SAND_JOINT_JOBS];
 };
 

@@ -6,12 +6,24 @@
 #include "joint.h"
 #include "stepproblem.h"
 
+struct joint_use { // of a coupled link
+    uint32_t link, streams;
+};
+
+struct joint_transfer {
+    double stream_Bps;
+    uint32_t first, n; // into uses
+};
+
 struct sand_joint_problem {
     uint32_t n, pipelines, n_steps, n_offsets;
     struct sand_step_problem *parts[SAND_JOINT_JOBS]; // owned, by digest
     uint32_t place[SAND_JOINT_JOBS];                  // of the question's jobs; not packed
     double *link_Bps;                                 // of the coupled links, background taken off
     size_t n_links;
+    struct joint_transfer *transfers; // in the order of the question
+    struct joint_use *uses;
+    size_t n_transfers, n_uses;
 };
 
 #endif

@@ -6,6 +6,7 @@
 
 #include "ids.h"
 #include "jointproblem.h"
+#include "jointtransfer.h"
 #include "mem.h"
 #include "run.h"
 #include "skeleton.h"
@@ -25,12 +26,14 @@ struct joint {
     struct step_run *full, *bones; // whole pipelines; skeletons
     struct step_run **all;         // of both, as the engine numbers them
     struct step_skeleton *skeletons;
-    double *link_Bps;     // of the engine: the coupled links, then each part's own
-    uint32_t **own_links; // per part: the engine's link for each of the problem's
-    uint32_t n_links;
+    struct joint_flows flows; // of the transfers
+    double *link_Bps;         // of the engine: the coupled links, each part's own, the transfers'
+    uint32_t **own_links;     // per part: the engine's link for each of the problem's
+    uint32_t n_links, first_own; // first_own: of the transfers
     double *period_s;
     double *means; // [offset * n + part]
     struct measured *measured;
+    double *stream_Bps; // per transfer, summed over offsets
     int64_t all_begun;
 };
 
@@ -43,12 +46,16 @@ static enum sand_rc number_links(struct joint *j)
     j->n_links = (uint32_t)p->n_links;
     for (uint32_t i = 0; i < p->n; i++)
         j->n_links += (uint32_t)p->parts[i]->n_links;
+    j->first_own = j->n_links;
+    j->n_links += (uint32_t)p->n_transfers;
     j->link_Bps = sand_calloc(j->n_links, sizeof *j->link_Bps);
     j->own_links = sand_calloc(p->n, sizeof *j->own_links);
     if (j->link_Bps == NULL || j->own_links == NULL)
         return SAND_ERR_NOMEM;
     for (uint32_t l = 0; l < p->n_links; l++)
         j->link_Bps[l] = p->link_Bps[l];
+    for (uint32_t t = 0; t < p->n_transfers; t++)
+        j->link_Bps[j->first_own + t] = p->transfers[t].stream_Bps;
     uint32_t next = (uint32_t)p->n_links;
     for (uint32_t i = 0; i < p->n; i++) {
         const struct sand_step_problem *part = p->parts[i];
@@ -66,7 +73,7 @@ static enum sand_rc number_links(struct joint *j)
 static enum sand_rc open_runs(struct joint *j)
 {
     const struct sand_joint_problem *p = j->problem;
-    uint32_t max_flows = 0;
+    uint32_t max_flows = (uint32_t)p->n_transfers;
     for (uint32_t i = 0; i < p->n; i++)
         max_flows += (uint32_t)p->parts[i]->n_flows;
     SAND_TRY(run_engine_open(&j->engine, max_flows));
@@ -77,9 +84,11 @@ static enum sand_rc open_runs(struct joint *j)
     j->period_s = sand_calloc(p->n, sizeof *j->period_s);
     j->means = sand_calloc((size_t)SAND_JOINT_OFFSETS * p->n, sizeof *j->means);
     j->measured = sand_calloc(p->n, sizeof *j->measured);
+    j->stream_Bps = sand_calloc(p->n_transfers, sizeof *j->stream_Bps);
     if (!j->full || !j->bones || !j->all || !j->skeletons || !j->period_s || !j->means ||
-        !j->measured)
+        !j->measured || !j->stream_Bps)
         return SAND_ERR_NOMEM;
+    SAND_TRY(joint_flows_open(&j->flows, &j->engine, p, j->first_own));
     for (uint32_t i = 0; i < p->n; i++) {
         SAND_TRY(step_run_open(&j->full[i], &j->engine, p->parts[i], j->own_links[i]));
         SAND_TRY(step_run_open(&j->bones[i], &j->engine, p->parts[i], j->own_links[i]));
@@ -112,6 +121,8 @@ static void joint_close(struct joint *j)
     sand_free(j->period_s);
     sand_free(j->means);
     sand_free(j->measured);
+    sand_free(j->stream_Bps);
+    joint_flows_close(&j->flows);
     sand_free(j->link_Bps);
     sand_free(j->own_links);
     run_engine_close(&j->engine);
@@ -180,6 +191,8 @@ static enum sand_rc count_step(void *self, struct step_run *run)
 {
     struct joint *j = self;
     struct measured *m = &j->measured[run->index % j->problem->n];
+    if (!j->flows.is_open && run->engine->now >= j->all_begun)
+        joint_flows_measure(&j->flows);
     if (m->open) {
         m->last = run->engine->now;
         m->n++;
@@ -231,6 +244,14 @@ static uint32_t wanted_steps(const struct joint *j, uint32_t i)
     return steps > LEAST_STEPS ? (uint32_t)steps : LEAST_STEPS;
 }
 
+static double longest_period_s(const struct joint *j)
+{
+    double longest_s = 0;
+    for (uint32_t i = 0; i < j->problem->n; i++)
+        longest_s = fmax(longest_s, j->period_s[i]);
+    return longest_s;
+}
+
 // All jobs from the k-th offsets until all have their steps. The means of their steps are kept.
 static enum sand_rc play_offset(struct joint *j, uint32_t k)
 {
@@ -248,7 +269,9 @@ static enum sand_rc play_offset(struct joint *j, uint32_t k)
         SAND_TRY(run_timer(run, wait_s, TIMER_STEP_BEGIN, 0));
         j->all_begun = begins > j->all_begun ? begins : j->all_begun;
     }
+    SAND_TRY(joint_flows_begin(&j->flows, j->problem, longest_period_s(j)));
     SAND_TRY(run_engine_go(&j->engine));
+    joint_flows_add(&j->flows, j->stream_Bps);
     for (uint32_t i = 0; i < n; i++) {
         const struct measured *m = &j->measured[i];
         double step_s = run_seconds(m->last - m->from) / m->n;
@@ -280,7 +303,7 @@ static double moved(const struct joint *j, uint32_t n_offsets)
 
 static enum sand_rc play_offsets(struct joint *j, struct sand_joint_solution *solution)
 {
-    const uint32_t fixed = j->problem->n_offsets;
+    const uint32_t fixed = j->problem->n == 1 ? 1 : j->problem->n_offsets;
     uint32_t next = 0, n = fixed > 0 ? fixed : FIRST_OFFSETS;
     for (;;) {
         for (; next < n; next++)
@@ -317,6 +340,17 @@ struct pumped {
     struct sand_joint_solution *solution;
 };
 
+// No steps: transfers share links evenly all the time.
+static enum sand_rc solve_transfers(struct joint *j)
+{
+    uint32_t n_ended = 0;
+    SAND_TRY(joint_flows_begin(&j->flows, j->problem, 1)); // of a second alone
+    joint_flows_measure(&j->flows);
+    SAND_TRY(sand_bridge_wait(j->engine.bridge, 0.5, j->engine.ends, &n_ended));
+    joint_flows_add(&j->flows, j->stream_Bps);
+    return SAND_OK;
+}
+
 // Nobody else: one step of the pipeline on what the links have left.
 static enum sand_rc solve_one(struct joint *j, struct sand_joint_solution *solution)
 {
@@ -337,6 +371,8 @@ static enum sand_rc solve_all(struct joint *j, struct sand_joint_solution *solut
     SAND_TRY(play_offsets(j, solution));
     for (uint32_t i = 0; i < j->problem->n; i++)
         fill_part(j, i, solution->n_offsets, &solution->parts[i]);
+    for (uint32_t t = 0; t < j->problem->n_transfers; t++)
+        j->stream_Bps[t] /= solution->n_offsets;
     return SAND_OK;
 }
 
@@ -345,7 +381,15 @@ static enum sand_rc pump(struct sand_bridge *bridge, void *argument)
     const struct pumped *pumped = argument;
     struct joint *j = pumped->joint;
     j->engine.bridge = bridge;
-    SAND_TRY(j->problem->n == 1 ? solve_one(j, pumped->solution) : solve_all(j, pumped->solution));
+    if (j->problem->n == 0)
+        SAND_TRY(solve_transfers(j));
+    else if (j->problem->n == 1 && j->problem->n_transfers == 0)
+        SAND_TRY(solve_one(j, pumped->solution));
+    else
+        SAND_TRY(solve_all(j, pumped->solution));
+    memcpy(pumped->solution->stream_Bps, j->stream_Bps,
+           j->problem->n_transfers * sizeof *j->stream_Bps);
+    pumped->solution->n_transfers = (uint32_t)j->problem->n_transfers;
     pumped->solution->n = j->problem->n;
     pumped->solution->n_events = j->engine.n_events;
     return SAND_OK;

@@ -65,6 +65,13 @@ static enum sand_rc handle(struct run_engine *engine, const struct sand_agenda_e
     return step_run_handle(run, kind, (uint32_t)entry->subject);
 }
 
+static enum sand_rc end_flow(struct run_engine *engine, const struct run_handle *ended)
+{
+    if (ended->run == RUN_NOBODYS)
+        return engine->other_flow_end(engine->others, ended->flow);
+    return step_run_flow_done(engine->runs[ended->run], ended->flow);
+}
+
 // Lets time pass to the next date or the next end of a flow.
 static enum sand_rc advance(struct run_engine *engine)
 {
@@ -89,7 +96,7 @@ static enum sand_rc advance(struct run_engine *engine)
         engine->handles[engine->ends[i].flow].run = SAND_NONE;
     }
     for (uint32_t i = 0; i < n; i++)
-        SAND_TRY(step_run_flow_done(engine->runs[engine->ended[i].run], engine->ended[i].flow));
+        SAND_TRY(end_flow(engine, &engine->ended[i]));
     return SAND_OK;
 }
 

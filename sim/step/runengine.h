@@ -43,7 +43,12 @@ struct run_engine {
     // own.
     enum sand_rc (*step_end)(void *self, struct step_run *run);
     void *self;
+    // Called when a flow of RUN_NOBODYS has ended, by its number. `others` is its own.
+    enum sand_rc (*other_flow_end)(void *others, uint32_t number);
+    void *others;
 };
+
+#define RUN_NOBODYS (UINT32_MAX - 1) // a flow that belongs to no run
 
 struct run_handle {
     uint32_t run, flow;

@@ -315,13 +315,14 @@ static enum sand_rc add_all_edges(struct step_traffic *traffic)
 
 // ---- links in use -------------------------------------------------------------------------------
 
-static double usable_Bps(const struct sand_step_question *q, uint32_t index)
+double step_usable_Bps(const struct sand_cluster *cluster, const struct sand_fabric *fabric,
+                       uint32_t index)
 {
-    const struct sand_fabric_link *link = &q->fabric->links[index];
-    const struct sand_link_type *kind = q->cluster->fabric.link;
+    const struct sand_fabric_link *link = &fabric->links[index];
+    const struct sand_link_type *kind = cluster->fabric.link;
     if (is_private(link->link_class)) {
-        const uint32_t node = sand_fabric_link_owner(q->fabric, index).owner;
-        const struct sand_node_type *type = sand_cluster_type_of(q->cluster, node);
+        const uint32_t node = sand_fabric_link_owner(fabric, index).owner;
+        const struct sand_node_type *type = sand_cluster_type_of(cluster, node);
         kind = link->link_class <= SAND_LINK_SCALEUP_IN ? type->scaleup_link : type->nic;
     }
     return link->capacity_Bps * link->speed * kind->usable * link->goodput;
@@ -350,7 +351,7 @@ static enum sand_rc number_links(struct step_traffic *traffic)
             .fabric_link = l,
             .coupled = next < q->n_coupled && q->coupled[next] == l ? (uint32_t)next : SAND_NONE,
             .state = STEP_LINK_KEPT,
-            .capacity_Bps = usable_Bps(traffic->question, l) *
+            .capacity_Bps = step_usable_Bps(q->cluster, fabric, l) *
                             step_link_paths(traffic, fabric->links[l].link_class)};
         number[l] = n++;
     }

@@ -123,6 +123,10 @@ static inline const uint32_t *step_edge_links(const struct step_traffic *traffic
     return traffic->edge_links + edge->first_link;
 }
 
+// What of a link's rate traffic gets, health included.
+double step_usable_Bps(const struct sand_cluster *cluster, const struct sand_fabric *fabric,
+                       uint32_t index);
+
 // Paths that share a flow on links of this class.
 static inline uint32_t step_link_paths(const struct step_traffic *traffic, uint32_t link_class)
 {

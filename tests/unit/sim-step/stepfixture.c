@@ -189,31 +189,28 @@ static void write_all(int out, const void *bytes, size_t size)
     }
 }
 
-static void solve_and_send(const struct work *work, int out)
+static enum sand_rc solve_work(const void *self, void *answer, struct sand_diag *diag)
 {
-    struct sand_diag diag = {0};
-    static struct sand_step_solution solution;
-    static struct sand_joint_solution together;
-    const enum sand_rc rc = work->step ? sand_step_solve(work->step, &solution, &diag)
-                                       : sand_joint_solve(work->joint, &together, &diag);
-    sand_diag_print(&diag, stderr);
-    if (rc != SAND_OK)
-        _exit(1);
-    if (work->step)
-        write_all(out, &solution, sizeof solution);
-    else
-        write_all(out, &together, sizeof together);
-    _exit(0);
+    const struct work *work = self;
+    return work->step ? sand_step_solve(work->step, answer, diag)
+                      : sand_joint_solve(work->joint, answer, diag);
 }
 
-static void solve_apart(const struct work *work, void *answer, size_t size)
+void fixture_apart(fixture_work_fn *work, const void *self, void *answer, size_t size)
 {
     int ends[2];
     cr_assert_eq(pipe(ends), 0);
     const pid_t child = fork();
     cr_assert_geq(child, 0);
-    if (child == 0)
-        solve_and_send(work, ends[1]);
+    if (child == 0) {
+        struct sand_diag diag = {0};
+        const enum sand_rc rc = work(self, answer, &diag);
+        sand_diag_print(&diag, stderr);
+        if (rc != SAND_OK)
+            _exit(1);
+        write_all(ends[1], answer, size);
+        _exit(0);
+    }
     close(ends[1]);
     size_t got = 0;
     for (ssize_t n = 1; n > 0 && got < size; got += (size_t)n)
@@ -229,7 +226,7 @@ static enum sand_rc solve_in_child(void *self, const struct sand_step_problem *p
                                    struct sand_step_solution *solution, struct sand_diag *diag)
 {
     (void)diag;
-    solve_apart(&(struct work){.step = problem}, solution, sizeof *solution);
+    fixture_apart(solve_work, &(struct work){.step = problem}, solution, sizeof *solution);
     ++*(uint32_t *)self;
     return SAND_OK;
 }
@@ -256,14 +253,20 @@ struct sand_step_profile fixture_loads(struct sand_step_question question,
     return profile;
 }
 
+struct sand_joint_problem *fixture_prepare(const struct sand_joint_question *question)
+{
+    struct sand_joint_problem *problem = NULL;
+    cr_assert_eq(sand_joint_prepare(question, solve_in_child, &fixture_rounds, &problem, NULL),
+                 SAND_OK);
+    return problem;
+}
+
 struct sand_joint_solution fixture_joint(const struct sand_joint_question *question,
                                          uint32_t *places)
 {
-    struct sand_joint_problem *problem = NULL;
+    struct sand_joint_problem *problem = fixture_prepare(question);
     struct sand_joint_solution solution = {0};
-    cr_assert_eq(sand_joint_prepare(question, solve_in_child, &fixture_rounds, &problem, NULL),
-                 SAND_OK);
-    solve_apart(&(struct work){.joint = problem}, &solution, sizeof solution);
+    fixture_apart(solve_work, &(struct work){.joint = problem}, &solution, sizeof solution);
     for (size_t i = 0; places && i < question->n; i++)
         places[i] = sand_joint_place(problem, i);
     sand_joint_problem_free(problem);

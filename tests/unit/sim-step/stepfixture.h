@@ -55,6 +55,12 @@ struct sand_step_profile fixture_loads(struct sand_step_question question,
 struct sand_joint_solution fixture_joint(const struct sand_joint_question *question,
                                          uint32_t *places);
 
+struct sand_joint_problem *fixture_prepare(const struct sand_joint_question *question);
+
+// Does something that may run an engine in a child, and hands back its answer.
+typedef enum sand_rc fixture_work_fn(const void *self, void *answer, struct sand_diag *diag);
+void fixture_apart(fixture_work_fn *work, const void *self, void *answer, size_t size);
+
 // Packs and unpacks what the question comes to, whole and cut.
 void fixture_joint_bytes(const struct sand_joint_question *question);
 
