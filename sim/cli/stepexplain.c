@@ -35,8 +35,10 @@ static const struct phase phases[] = {
     PHASE("exposed sends", sends_s,
           "1F1B: 2 send (p-1) x (1 + (m-p)/p); interleaved: 2 send (p v - 1)"),
     PHASE("gradients on the way", wave_s,
-          "last micro-batch held up in each of p v chunks by exposed pieces"),
-    PHASE("gradients at the end", gradients_s, "of the first stage, what compute does not hide"),
+          "interleaved: exposed share of the gradients of all chunks but the first"),
+    PHASE("gradients at the end", gradients_s,
+          "1F1B: of the first stage, what its last backward does not hide; interleaved: of the "
+          "first chunk"),
     PHASE("weights", weights_s, "gathered before they are needed, what compute does not hide"),
     PHASE("optimizer", optimizer_s, "bytes of traffic x parameters updated / usable memory rate"),
     PHASE("fixed overhead", overhead_s, "of the software, once a step"),

@@ -210,7 +210,10 @@ static const struct spec_field split_fields[] = {
             "copy (HSDP); 0: all of them."},
     {.name = "overlap_grad_reduce",
      SPLIT_FLAG(overlap_grad_reduce),
-     .doc = "The gradient reduction hides behind the last backward."},
+     .doc =
+         "Gradients are reduced behind backwards that still go on: with one chunk a stage those of "
+         "the first stage bucket by bucket, those of the others in the bubble; with more, chunk "
+         "after chunk; when sharded, layer after layer."},
     {.name = "overlap_param_gather",
      SPLIT_FLAG(overlap_param_gather),
      .doc = "The parameter all-gather hides behind the first forward."},

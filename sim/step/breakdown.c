@@ -321,6 +321,23 @@ static void add_rings(const struct breaking *b, int gathers, struct sand_step_te
     }
 }
 
+// See runplan.c.
+static const char *reduction_overlap(const struct breaking *b)
+{
+    const struct step_header *h = b->h;
+    if (!h->overlap_reduce)
+        return "nothing";
+    if (h->sharded || (h->chunks == 1 && b->out->stage == 0))
+        return "backward of the next piece";
+    return h->chunks > 1 ? "backwards of the chunks below; of the first chunk nothing"
+                         : "the bubble behind the stage's last backward";
+}
+
+static int reduces_in_bubble(const struct step_header *h, uint32_t stage)
+{
+    return h->overlap_reduce && !h->sharded && h->chunks == 1 && stage > 0;
+}
+
 static void add_dp(const struct breaking *b)
 {
     const struct step_header *h = b->h;
@@ -338,11 +355,13 @@ static void add_dp(const struct breaking *b)
                         ? "factor (n-1)/n; per step: pieces x chunks (x micro-batches when sharded)"
                         : "factor 2 (n-1)/n; per step: pieces x chunks",
         .source = "Rajbhandari et al. 2020 (ZeRO); latency: NCCL, tuning.cc",
-        .overlap = h->overlap_reduce ? "backward of the next piece" : "nothing",
+        .overlap = reduction_overlap(b),
         .ranks = b->traffic->dp,
         .channels = b->traffic->channels,
         .factor = (scatters ? 1 : 2) * (n - 1) / n,
-        .exposed = h->overlap_reduce ? h->exposed_reduce : 1};
+        .exposed = reduces_in_bubble(h, b->out->stage) ? 0
+                   : h->overlap_reduce                 ? h->exposed_reduce
+                                                       : 1};
     if (b->traffic->dp == 1)
         return;
     add_rings(b, 0, term);

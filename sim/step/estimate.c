@@ -305,45 +305,53 @@ static double pipeline_s(const struct stages *all, const struct step_header *h, 
 
 // ---- data parallelism once a step ---------------------------------------------------------------
 
-// How gradients hold up the backward of a chunk that is cut into pieces: until its output is handed
-// on, until the next operation begins, until its last gradients are there. The late part of a piece
-// is waited for; the part beside compute only delays the late part behind it.
-struct held_up {
-    double output_s, operation_s, gradients_s;
+// Where gradients set out is said in runplan.c. The late part of a reduction holds compute up, the
+// rest runs beside it and delays the late part behind it.
+struct reductions {
+    double wave_s;      // the passes before the last are held up
+    double gradients_s; // behind the last pass of the first stage
 };
 
-static struct held_up hold_up(const struct step_header *h, const struct stage *stage)
+// Piece by piece within the last backward of the first stage.
+static struct reductions by_piece(const struct step_header *h, const struct stage *stage)
 {
     const double n = stage->first_pieces, late_s = h->exposed_reduce * stage->first_reduce_s;
     const double beside_s = stage->first_reduce_s - late_s;
     const double queued_s = larger(0, beside_s - stage->first_backward_s / n);
-    return (struct held_up){.output_s = (n - 1) * late_s + larger(0, n - 2) * queued_s,
-                            .operation_s = n * late_s + (n - 1) * queued_s,
-                            .gradients_s = n * late_s + (n - 1) * queued_s + beside_s};
+    return (struct reductions){.gradients_s = n * late_s + (n - 1) * queued_s + beside_s};
 }
 
-// The last micro-batch passes every chunk of every stage backwards, round after round, and is held
-// up in each; or the stages' own last operations are.
-static double wave_s(const struct step_header *h, const struct stage *typical)
+// A chunk at a time, a round of the pipeline apart, the same in all stages; the last with nothing
+// beside it.
+static struct reductions by_round(const struct step_header *h, const struct stage *stage,
+                                  double round_s)
 {
-    if (!h->overlap_reduce)
-        return 0;
-    const struct held_up held = hold_up(h, typical);
-    return (h->chunks - 1.0) * larger(h->pp * held.output_s, held.operation_s) +
-           (h->pp - 1.0) * held.output_s;
+    const double last_s = stage->first_pieces * stage->first_reduce_s;
+    const double rounds = h->chunks - 1.0, others_s = stage->reduce_s - last_s;
+    const double queued_s = larger(0, (1 - h->exposed_reduce) * others_s / rounds - round_s);
+    return (struct reductions){.wave_s =
+                                   h->exposed_reduce * others_s + larger(0, rounds - 1) * queued_s,
+                               .gradients_s = last_s + queued_s};
 }
 
-// Gradients of the first stage, which ends last. Chunks above the first have had the cool-down of
-// the pipeline to be reduced in.
-static double reduce_s(const struct step_header *h, const struct stage *stage)
+// Of all stages: those behind the first have ended by as many passes earlier.
+static struct reductions reductions(const struct step_header *h, const struct stages *all,
+                                    double send_s)
 {
-    if (!h->overlap_reduce)
-        return stage->reduce_s;
-    const double beside = 1 - h->exposed_reduce;
-    const double others_s =
-        beside * (stage->reduce_s - stage->first_pieces * stage->first_reduce_s);
-    const double cool_down_s = (h->chunks - 1.0) * h->pp * stage->backward_s / h->chunks;
-    return hold_up(h, stage).gradients_s + larger(0, others_s - cool_down_s);
+    const struct stage *typical = &all->stage[all->n / 2];
+    const double pass_s = (typical->backward_s - typical->weights_s) / h->chunks + send_s;
+    struct reductions most = {0};
+    for (uint32_t i = 0; i < all->n; i++) {
+        const struct stage *stage = &all->stage[i];
+        struct reductions own = {.gradients_s = stage->reduce_s};
+        if (h->overlap_reduce && h->chunks > 1)
+            own = by_round(h, stage, h->pp * pass_s);
+        else if (h->overlap_reduce && all->number[i] == 0)
+            own = by_piece(h, stage);
+        most.wave_s = larger(most.wave_s, own.wave_s);
+        most.gradients_s = larger(most.gradients_s, own.gradients_s - all->number[i] * pass_s);
+    }
+    return most;
 }
 
 // Weights, which set out before the first forward.
@@ -363,18 +371,19 @@ static double gather_s(const struct step_header *h, const struct stage *stage)
 
 // When sharded, nobody prefetches the first weights, and the last gradients have nothing beside
 // them.
-static void add_once_a_step(const struct step_header *h, const struct stages *all,
+static void add_once_a_step(const struct step_header *h, const struct stages *all, double send_s,
                             struct sand_step_phases *p)
 {
     const struct stage *first = &all->stage[0];
+    const struct reductions reduced = reductions(h, all, send_s);
     if (h->sharded) {
         p->weights_s = (1 - h->exposed_gather) * first->first_gather_s;
         p->gradients_s = (1 - h->exposed_reduce) * first->first_reduce_s;
         return;
     }
     p->weights_s = gather_s(h, first);
-    p->gradients_s = reduce_s(h, first);
-    p->wave_s = wave_s(h, &all->stage[all->n / 2]);
+    p->gradients_s = reduced.gradients_s;
+    p->wave_s = reduced.wave_s;
 }
 
 // ---- all together -------------------------------------------------------------------------------
@@ -390,7 +399,7 @@ static void share_out(const struct step_setting *set, const struct step_header *
         dp_s += all->weight[i] * all->stage[i].dp_s / pp;
     }
     e->exposed_tp_s = m * tp_s;
-    e->exposed_dp_s = m * dp_s + phases->gradients_s + phases->weights_s;
+    e->exposed_dp_s = m * dp_s + phases->wave_s + phases->gradients_s + phases->weights_s;
     e->exposed_pp_s = phases->sends_s;
     e->compute_s = m * (mean_both_s(all, set->split->pp) - tp_s - dp_s) + phases->optimizer_s +
                    phases->overhead_s;
@@ -418,7 +427,7 @@ static struct stages find_phases(const struct step_setting *set,
                                    .overhead_s = h->overhead_s};
     p->fill_s = without_s - p->work_s;
     if (layout->copies > 1)
-        add_once_a_step(h, &all, p);
+        add_once_a_step(h, &all, send_s, p);
     return all;
 }
 

@@ -39,7 +39,7 @@ struct sand_step_phases {
     double work_s;            // micro_batches x slowest_s
     double fill_s;            // the pipeline fills and drains
     double sends_s;           // sends that nobody hides
-    double wave_s;            // the last micro-batch held up by gradients on its way back
+    double wave_s;            // passes held up by gradients that are reduced beside them
     double gradients_s, weights_s; // data-parallel traffic once a step that compute does not hide
     double optimizer_s, overhead_s;
 };

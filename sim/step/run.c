@@ -4,22 +4,9 @@
 #include "run.h"
 
 #include "ids.h"
+#include "runplan.h"
 #include "skeleton.h"
 #include "train.h"
-
-// ---- actors
-// -----------------------------------------------------------------------------------------
-
-static const struct sand_stage_op *current_op(const struct step_run *run, uint32_t a)
-{
-    const struct step_actor *actor = &run->problem->actors[a];
-    return &run->problem->ops[actor->stage * run->ops_per_stage + run->actors[a].pc];
-}
-
-static const struct step_chunk *chunk_of(const struct step_run *run, uint32_t stage, uint32_t chunk)
-{
-    return &run->problem->chunks[stage * run->problem->header.chunks + chunk];
-}
 
 static struct run_input *input_of(const struct step_run *run, uint32_t a, uint32_t backward,
                                   uint32_t chunk, uint32_t micro_batch)
@@ -37,42 +24,6 @@ static int is_source(const struct step_run *run, uint32_t stage, const struct sa
         return 1;
     return op->backward ? stage + 1 == h->pp && op->chunk + 1u == h->chunks
                         : stage == 0 && op->chunk == 0;
-}
-
-// Whether an operation waits for weights, and whether its gradients set out behind it.
-static int needs_gather(const struct step_run *run, const struct sand_stage_op *op)
-{
-    const struct step_header *h = &run->problem->header;
-    if (h->sharded)
-        return !op->backward || h->gather_backward;
-    return !op->backward && h->overlap_gather && op->micro_batch == 0;
-}
-
-static int needs_reduce(const struct step_run *run, const struct sand_stage_op *op)
-{
-    const struct step_header *h = &run->problem->header;
-    return op->backward && (op->weights || !h->split_backward) && h->overlap_reduce &&
-           (h->sharded || op->micro_batch + 1 == h->micro_batches);
-}
-
-// Pieces an operation is cut into so that data-parallel collectives overlap with it.
-static uint32_t pieces_of(const struct step_run *run, uint32_t stage,
-                          const struct sand_stage_op *op)
-{
-    return needs_reduce(run, op) || needs_gather(run, op) ? chunk_of(run, stage, op->chunk)->pieces
-                                                          : 1;
-}
-
-// Index of the collectives of an actor's piece, in the lists of its stage.
-static uint32_t collective_index(const struct step_run *run, uint32_t a, uint32_t pc,
-                                 uint32_t piece)
-{
-    const uint32_t stage = run->problem->actors[a].stage;
-    const size_t op = stage * run->ops_per_stage + pc;
-    const size_t row = run->problem->header.sharded
-                           ? op
-                           : stage * run->problem->header.chunks + run->problem->ops[op].chunk;
-    return run->stages[stage].first_collective + run->first_piece[row] + piece;
 }
 
 // Books the time an actor stood still since `ready`: until `due` for others (bubble), from then on
@@ -156,13 +107,13 @@ static enum sand_rc gather_ahead(struct step_run *run, uint32_t a)
     uint32_t pc = actor->pc, piece = actor->piece + 1;
     if (!run->problem->header.sharded)
         return SAND_OK;
-    if (piece == pieces_of(run, run->problem->actors[a].stage, current_op(run, a))) {
+    if (piece == run_pieces(run, run->problem->actors[a].stage, run_current_op(run, a))) {
         pc++;
         piece = 0;
     }
     if (pc == run->ops_per_stage)
         return SAND_OK;
-    return join(run, a, RUN_GATHER, collective_index(run, a, pc, piece));
+    return join(run, a, RUN_GATHER, run_collective_index(run, a, pc, piece));
 }
 
 // The reduction of the piece before sets out: behind the weights, which are wanted sooner.
@@ -175,6 +126,23 @@ static enum sand_rc pay_reduction(struct step_run *run, uint32_t a)
     return join(run, a, RUN_REDUCE, index);
 }
 
+// The first collective of a chunk that is not sharded.
+static uint32_t first_of_chunk(const struct step_run *run, uint32_t stage, uint32_t chunk)
+{
+    return run->stages[stage].first_collective +
+           run->first_piece[stage * run->problem->header.chunks + chunk];
+}
+
+// All gradients of a chunk set out.
+static enum sand_rc reduce_chunk(struct step_run *run, uint32_t a, uint32_t chunk)
+{
+    const uint32_t stage = run->problem->actors[a].stage;
+    const uint32_t first = first_of_chunk(run, stage, chunk);
+    for (uint32_t i = 0; i < run_chunk(run, stage, chunk)->pieces; i++)
+        SAND_TRY(join(run, a, RUN_REDUCE, first + i));
+    return SAND_OK;
+}
+
 // ---- pieces of work
 // ---------------------------------------------------------------------------------
 
@@ -182,9 +150,9 @@ static enum sand_rc begin_piece(struct step_run *run, uint32_t a)
 {
     const struct step_actor *what = &run->problem->actors[a];
     struct run_actor *actor = &run->actors[a];
-    const struct sand_stage_op *op = current_op(run, a);
-    const struct step_chunk *chunk = chunk_of(run, what->stage, op->chunk);
-    const uint32_t pieces = pieces_of(run, what->stage, op);
+    const struct sand_stage_op *op = run_current_op(run, a);
+    const struct step_chunk *chunk = run_chunk(run, what->stage, op->chunk);
+    const uint32_t pieces = run_pieces(run, what->stage, op);
     const double work_s = (op->weights    ? chunk->weights_s
                            : op->backward ? chunk->backward_s
                                           : chunk->forward_s) *
@@ -203,7 +171,7 @@ static enum sand_rc try_piece(struct step_run *run, uint32_t a)
 {
     const uint32_t stage = run->problem->actors[a].stage;
     struct run_actor *actor = &run->actors[a];
-    const struct sand_stage_op *op = current_op(run, a);
+    const struct sand_stage_op *op = run_current_op(run, a);
     if (actor->piece == 0 && actor->state != RUN_WAIT_GATHER && !is_source(run, stage, op)) {
         const struct run_input *input = input_of(run, a, op->backward, op->chunk, op->micro_batch);
         const uint32_t index = (uint32_t)(input - run->inputs);
@@ -216,8 +184,8 @@ static enum sand_rc try_piece(struct step_run *run, uint32_t a)
         if (run->recorder != NULL)
             SAND_TRY(step_record_take(run->recorder, a, index));
     }
-    if (needs_gather(run, op)) {
-        const uint32_t index = collective_index(run, a, actor->pc, actor->piece);
+    if (run_needs_gather(run, op)) {
+        const uint32_t index = run_collective_index(run, a, actor->pc, actor->piece);
         if (actor->state != RUN_WAIT_GATHER) {
             SAND_TRY(note_wait(run, a, RUN_GATHER, index, 1));
             SAND_TRY(note_wait(run, a, RUN_LATE_GATHER, index, 1));
@@ -272,9 +240,9 @@ static enum sand_rc begin_tail(struct step_run *run, uint32_t a)
     const struct run_stage *st = &run->stages[stage];
     run->actors[a].state = RUN_WAIT_REDUCE;
     SAND_TRY(pay_reduction(run, a));
-    if (!h->overlap_reduce)
-        for (uint32_t i = 0; i < st->n_reduces; i++)
-            SAND_TRY(join(run, a, RUN_REDUCE, st->first_collective + i));
+    for (uint32_t c = 0; st->n_reduces > 0 && c < h->chunks; c++)
+        if (run->reduce_behind[stage * h->chunks + c] == SAND_NONE)
+            SAND_TRY(reduce_chunk(run, a, c));
     SAND_TRY(note_wait(run, a, RUN_REDUCE, st->first_collective, st->n_reduces));
     return try_optimizer(run, a);
 }
@@ -402,17 +370,35 @@ static enum sand_rc input_arrived(struct step_run *run, uint32_t input)
 static enum sand_rc end_piece(struct step_run *run, uint32_t a)
 {
     struct run_actor *actor = &run->actors[a];
-    const struct sand_stage_op *op = current_op(run, a);
-    if (needs_reduce(run, op))
-        actor->owed = collective_index(run, a, actor->pc, actor->piece);
+    const uint32_t stage = run->problem->actors[a].stage;
+    const struct sand_stage_op *op = run_current_op(run, a);
+    if (run_reduces_by_piece(run, stage, op))
+        actor->owed = run_collective_index(run, a, actor->pc, actor->piece);
     if (!run->problem->header.sharded)
         SAND_TRY(pay_reduction(run, a));
     actor->state = RUN_WORKING;
     actor->ready = run->engine->now;
-    if (++actor->piece < pieces_of(run, run->problem->actors[a].stage, op))
+    if (++actor->piece < run_pieces(run, stage, op))
         return try_piece(run, a);
+    const uint32_t chunk = run_reduced_behind(run, stage, actor->pc);
+    if (chunk != SAND_NONE)
+        SAND_TRY(reduce_chunk(run, a, chunk));
     actor->pc++;
     return next_op(run, a);
+}
+
+// The late part of the gradients that set out behind the current piece; SAND_NONE: none do.
+static uint32_t late_reduction(const struct step_run *run, uint32_t a)
+{
+    const uint32_t stage = run->problem->actors[a].stage;
+    const struct run_actor *actor = &run->actors[a];
+    const struct sand_stage_op *op = run_current_op(run, a);
+    if (run_reduces_by_piece(run, stage, op))
+        return run_collective_index(run, a, actor->pc, actor->piece);
+    if (actor->piece + 1 < run_pieces(run, stage, op))
+        return SAND_NONE;
+    const uint32_t chunk = run_reduced_behind(run, stage, actor->pc);
+    return chunk == SAND_NONE ? SAND_NONE : first_of_chunk(run, stage, chunk);
 }
 
 // Compute and exposed tensor- and context-parallel traffic of a piece are over.
@@ -424,14 +410,12 @@ static enum sand_rc piece_done(struct step_run *run, uint32_t a)
     actor->cp_s += run_seconds(actor->cp_ticks);
     actor->experts_s += run_seconds(run->engine->now - actor->experts_begun);
     actor->ready = run->engine->now;
-    const struct sand_stage_op *op = current_op(run, a);
+    const struct sand_stage_op *op = run_current_op(run, a);
     // The output leaves before the reduction: who waits for it is not held up.
-    if (actor->piece + 1 == pieces_of(run, run->problem->actors[a].stage, op) && !op->weights)
+    if (actor->piece + 1 == run_pieces(run, run->problem->actors[a].stage, op) && !op->weights)
         SAND_TRY(send_output(run, a, op));
-    if (!needs_reduce(run, op))
-        return end_piece(run, a);
-    const uint32_t index = collective_index(run, a, actor->pc, actor->piece);
-    if (run_list(run, RUN_LATE_REDUCE)[index].done)
+    const uint32_t index = late_reduction(run, a);
+    if (index == SAND_NONE || run_list(run, RUN_LATE_REDUCE)[index].done)
         return end_piece(run, a);
     actor->state = RUN_WAIT_EXPOSED;
     SAND_TRY(note_wait(run, a, RUN_LATE_REDUCE, index, 1));
@@ -443,9 +427,9 @@ static enum sand_rc cp_done(struct step_run *run, uint32_t a)
 {
     note_go_on(run, a);
     const struct step_actor *what = &run->problem->actors[a];
-    const struct sand_stage_op *op = current_op(run, a);
-    const struct step_chunk *chunk = chunk_of(run, what->stage, op->chunk);
-    const uint32_t pieces = pieces_of(run, what->stage, op);
+    const struct sand_stage_op *op = run_current_op(run, a);
+    const struct step_chunk *chunk = run_chunk(run, what->stage, op->chunk);
+    const uint32_t pieces = run_pieces(run, what->stage, op);
     const double bytes[2] = {chunk->experts_B[op->backward], chunk->experts_out_B[op->backward]};
     struct run_actor *actor = &run->actors[a];
     actor->cp_ticks = run->engine->now - actor->cp_begun;
@@ -467,9 +451,9 @@ static enum sand_rc tp_done(struct step_run *run, uint32_t a)
 {
     note_go_on(run, a);
     const struct step_actor *what = &run->problem->actors[a];
-    const struct sand_stage_op *op = current_op(run, a);
-    const struct step_chunk *chunk = chunk_of(run, what->stage, op->chunk);
-    const uint32_t pieces = pieces_of(run, what->stage, op);
+    const struct sand_stage_op *op = run_current_op(run, a);
+    const struct step_chunk *chunk = run_chunk(run, what->stage, op->chunk);
+    const uint32_t pieces = run_pieces(run, what->stage, op);
     run->actors[a].cp_begun = run->engine->now;
     if (what->n_cp == 0 || chunk->cp_B[op->backward] <= 0)
         return cp_done(run, a);
@@ -485,9 +469,9 @@ static enum sand_rc tp_done(struct step_run *run, uint32_t a)
 static enum sand_rc work_done(struct step_run *run, uint32_t a)
 {
     const struct step_actor *what = &run->problem->actors[a];
-    const struct sand_stage_op *op = current_op(run, a);
-    const struct step_chunk *chunk = chunk_of(run, what->stage, op->chunk);
-    const uint32_t pieces = pieces_of(run, what->stage, op);
+    const struct sand_stage_op *op = run_current_op(run, a);
+    const struct step_chunk *chunk = run_chunk(run, what->stage, op->chunk);
+    const uint32_t pieces = run_pieces(run, what->stage, op);
     run->actors[a].tp_begun = run->actors[a].experts_begun = run->engine->now;
     run->actors[a].cp_ticks = 0;
     if (op->weights)
@@ -548,7 +532,7 @@ enum sand_rc step_run_stuck(struct step_run *run)
     for (uint32_t a = 0; run->skeleton == NULL && a < run->problem->n_actors; a++) {
         if (run->actors[a].state != RUN_WAIT_INPUT)
             continue;
-        const struct sand_stage_op *op = current_op(run, a);
+        const struct sand_stage_op *op = run_current_op(run, a);
         return sand_fail(
             run->engine->diag, SAND_ERR_INTERNAL,
             "step: stage %u waits for the %s of micro-batch %u, chunk %u, which nobody "
@@ -583,7 +567,7 @@ enum sand_rc step_run_begin(struct step_run *run)
             if (!run_list(run, RUN_GATHER)[i].done)
                 SAND_TRY(gather_at_once(run, i));
     for (uint32_t a = 0; h->sharded && a < run->problem->n_actors; a++)
-        SAND_TRY(join(run, a, RUN_GATHER, collective_index(run, a, 0, 0)));
+        SAND_TRY(join(run, a, RUN_GATHER, run_collective_index(run, a, 0, 0)));
     for (uint32_t a = 0; a < run->problem->n_actors; a++)
         SAND_TRY(next_op(run, a));
     return SAND_OK;

@@ -102,6 +102,7 @@ struct step_run {
     struct run_collective *lists[RUN_LISTS]; // by purpose; see run_list
     uint32_t *first_piece; // per chunk, when sharded per operation of a stage: its first collective
                            // within the stage
+    uint32_t *reduce_behind; // per stage and chunk, see runplan.h
     uint32_t n_collectives;
     uint32_t *route;  // the problem's, in links of the engine
     uint8_t *coupled; // per flow: crosses a link that other jobs use as well

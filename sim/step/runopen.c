@@ -5,6 +5,7 @@
 #include "ids.h"
 #include "mem.h"
 #include "run.h"
+#include "runplan.h"
 #include "train.h"
 
 static void *zeroed(size_t n, size_t size, enum sand_rc *rc)
@@ -31,11 +32,10 @@ static void list_part(struct step_run *run, enum run_purpose purpose, uint32_t i
 
 // Both collectives of one piece; an operation that has none gets them done.
 static void list_piece(struct step_run *run, uint32_t index, uint32_t stage,
-                       const struct step_chunk *chunk, int gathers, int reduces)
+                       const struct step_chunk *chunk, int gathers, int reduces, double late_reduce)
 {
     const struct step_header *h = &run->problem->header;
     const double late_gather = h->overlap_gather ? h->exposed_gather : 0;
-    const double late_reduce = h->overlap_reduce ? h->exposed_reduce : 0;
     list_part(run, RUN_GATHER, index, stage, gathers ? chunk->gather_B : 0,
               gathers ? chunk->gather_latency_s : 0, late_gather);
     list_part(run, RUN_REDUCE, index, stage, reduces ? chunk->reduce_B : 0,
@@ -63,6 +63,24 @@ static size_t rows_per_stage(const struct step_run *run)
     return h->sharded ? run->ops_per_stage : h->chunks;
 }
 
+// Where gradients set out; a row that is an operation has them piece by piece.
+static uint32_t reduce_behind(const struct step_run *run, uint32_t stage, size_t row)
+{
+    const struct step_header *h = &run->problem->header;
+    return h->sharded ? RUN_BY_PIECE : run->reduce_behind[stage * h->chunks + row];
+}
+
+// Gradients that set out together hold compute up once.
+static void merge_late(struct step_run *run, uint32_t first, uint32_t n)
+{
+    struct run_collective *late = &run_list(run, RUN_LATE_REDUCE)[first];
+    for (uint32_t i = 1; i < n; i++) {
+        late->bytes += late[i].bytes;
+        late->latency_s += late[i].latency_s;
+        late[i].done = 1;
+    }
+}
+
 // Lists every stage's collectives in the order they become ready: when sharded by operation, else
 // by chunk, whose reductions share its numbering (the backward reaches the last chunk first).
 static void fill_stage(struct step_run *run, uint32_t s, uint32_t *n)
@@ -74,11 +92,17 @@ static void fill_stage(struct step_run *run, uint32_t s, uint32_t *n)
     for (size_t row = 0; row < rows; row++) {
         int gathers, reduces;
         const struct step_chunk *chunk = row_of(run, s, row, &gathers, &reduces);
+        const uint32_t behind = reduce_behind(run, s, row);
+        const double late = p->header.overlap_reduce && behind != SAND_NONE // nothing computes
+                                ? p->header.exposed_reduce
+                                : 0;
         run->first_piece[s * rows + row] = *n - stage->first_collective;
         for (uint32_t piece = 0; piece < chunk->pieces; piece++, ++*n) {
-            list_piece(run, *n, s, chunk, gathers, reduces);
+            list_piece(run, *n, s, chunk, gathers, reduces, late);
             stage->reduces_left += !run_list(run, RUN_REDUCE)[*n].done;
         }
+        if (behind != RUN_BY_PIECE)
+            merge_late(run, *n - chunk->pieces, chunk->pieces);
     }
     const int parallel = p->stages[s].n_rings > 0;
     stage->n_reduces = parallel ? *n - stage->first_collective : 0;
@@ -115,6 +139,7 @@ void step_run_close(struct step_run *run)
     for (int i = 0; i < RUN_LISTS; i++)
         sand_free(run->lists[i]);
     sand_free(run->first_piece);
+    sand_free(run->reduce_behind);
     sand_free(run->route);
     sand_free(run->coupled);
     step_activity_close(&run->activity);
@@ -142,10 +167,13 @@ enum sand_rc step_run_open(struct step_run *run, struct run_engine *engine,
     run->stages = zeroed(p->header.pp, sizeof *run->stages, &rc);
     run->inputs = zeroed(count_inputs(p), sizeof *run->inputs, &rc);
     run->first_piece = zeroed(p->header.pp * rows_per_stage(run), sizeof *run->first_piece, &rc);
+    run->reduce_behind = zeroed(p->header.pp * p->header.chunks, sizeof *run->reduce_behind, &rc);
     for (int i = 0; i < RUN_LISTS; i++)
         run->lists[i] = zeroed(run->n_collectives, sizeof **run->lists, &rc);
     run->route = zeroed(p->n_route, sizeof *run->route, &rc);
     run->coupled = zeroed(p->n_flows, sizeof *run->coupled, &rc);
+    if (rc == SAND_OK)
+        run_plan_reductions(run);
     if (rc == SAND_OK)
         set_routes(run, links);
     if (rc == SAND_OK)
