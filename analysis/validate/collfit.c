@@ -234,6 +234,7 @@ static enum sand_rc leave_one(struct leaving *l, const char *source,
                               struct sand_coll_terms *scratch, FILE *out)
 {
     const struct sand_coll_results r = {l->model, l->cases, scratch, l->n};
+    const struct sand_predicted_rows rows = sand_coll_predicted(&r);
     struct sand_error_figures f;
     for (size_t i = 0; i < l->n; i++)
         l->in[i] = l->terms[i].time_s > 0 && strcmp(l->cases[i].source, source) != 0;
@@ -248,7 +249,7 @@ static enum sand_rc leave_one(struct leaving *l, const char *source,
             l->done[i] = 1;
         }
     }
-    SAND_TRY(sand_coll_figure_out(&r, l->in, &f));
+    SAND_TRY(sand_predicted_figures(&rows, l->in, &f));
     fprintf(out, "%-24s %5zu %7.1f%% %7.1f%% %+7.1f%%\n", source, f.n, 100 * f.median, 100 * f.mean,
             100 * f.bias);
     return SAND_OK;
@@ -257,6 +258,7 @@ static enum sand_rc leave_one(struct leaving *l, const char *source,
 static enum sand_rc leave_each(struct leaving *l, struct sand_coll_terms *scratch, FILE *out)
 {
     const struct sand_coll_results r = {l->model, l->cases, l->own, l->n};
+    const struct sand_predicted_rows rows = sand_coll_predicted(&r);
     struct sand_error_figures all;
     fprintf(out, "%-24s %5s %8s %8s %8s\n", "source left out", "rows", "median", "mean", "bias");
     predict_all(l, l->terms);
@@ -269,14 +271,15 @@ static enum sand_rc leave_each(struct leaving *l, struct sand_coll_terms *scratc
         for (size_t i = 0; i < l->n; i++)
             l->in[i] = sand_coll_is_scored(&r, i) && l->cases[i].collective.bytes >= from[k] &&
                        l->cases[i].collective.bytes < below[k];
-        SAND_TRY(sand_coll_figure_out(&r, l->in, &all));
+        SAND_TRY(sand_predicted_figures(&rows, l->in, &all));
         fprintf(out, "%-24s %5zu %7.1f%% %7.1f%% %+7.1f%%\n", names[k], all.n, 100 * all.median,
                 100 * all.mean, 100 * all.bias);
     }
     for (size_t i = 0; i < l->n; i++)
         l->in[i] = (uint8_t)sand_coll_is_scored(&r, i);
-    SAND_TRY(sand_coll_figure_out(&r, l->in, &all));
-    sand_coll_report_overall(&all, out);
+    SAND_TRY(sand_predicted_figures(&rows, l->in, &all));
+    fputc('\n', out);
+    sand_predicted_overall("overall", &all, out);
     return SAND_OK;
 }
 

@@ -1,21 +1,18 @@
 // sandtable validate-collectives: predictions of measured collectives.
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <stdlib.h>
 #include <string.h>
 
-#include "cli.h"
+#include "clivalidation.h"
 #include "collfit.h"
-#include "filegate.h"
+#include "collreport.h"
 #include "mem.h"
 
-enum { KEY_CSV = 256, KEY_HDF5, KEY_FORCE, KEY_RULES, KEY_DATA, KEY_LEAVE_OUT, KEY_REFIT };
+enum { KEY_LEAVE_OUT = 256, KEY_REFIT };
 
 static const char usual_rules[] = "platforms/catalogue/collective_rules/measured.xml";
 
 struct options {
-    const char *file, *rules;
-    struct sand_cli_output csv, hdf5;
-    struct sand_cli_load load; // its --data only
+    struct sand_cli_validation with;
     int leave_out, refit;
 };
 
@@ -32,12 +29,6 @@ static const char doc[] =
     "line is the overall error of the time; without any row to score the exit status is 3.";
 
 static const struct argp_option options[] = {
-    {"csv", KEY_CSV, "FILE", 0, "Also write the predictions and their terms, one line per row", 0},
-    {"hdf5", KEY_HDF5, "FILE", 0, "The same as a table in an HDF5 file", 0},
-    {"force", KEY_FORCE, NULL, 0, "Let --csv and --hdf5 overwrite a file", 0},
-    {"rules", KEY_RULES, "FILE.xml", 0,
-     "Other constants and rules than the catalogue's collective_rules/measured.xml", 0},
-    {"data", KEY_DATA, "DIR", 0, "The directory that holds platforms and workloads", 0},
     {"leave-out", KEY_LEAVE_OUT, "source", 0,
      "Print only the error of each source under constants that were fitted to all others", 0},
     {"refit", KEY_REFIT, NULL, 0,
@@ -49,20 +40,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct options *o = state->input;
     switch (key) {
-    case KEY_CSV:
-        o->csv.path = arg;
-        return 0;
-    case KEY_HDF5:
-        o->hdf5.path = arg;
-        return 0;
-    case KEY_FORCE:
-        o->csv.force = o->hdf5.force = 1;
-        return 0;
-    case KEY_RULES:
-        o->rules = arg;
-        return 0;
-    case KEY_DATA:
-        o->load.data = arg;
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &o->with;
         return 0;
     case KEY_REFIT:
         o->refit = 1;
@@ -71,13 +50,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         if (strcmp(arg, "source") != 0)
             argp_error(state, "--leave-out is \"%s\": must be source", arg);
         o->leave_out = 1;
-        return 0;
-    case ARGP_KEY_ARG:
-        sand_cli_one_argument(state, &o->file, arg);
-        return 0;
-    case ARGP_KEY_END:
-        if (!o->file)
-            argp_error(state, "a file is needed, e.g. collectives.csv");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -91,20 +63,6 @@ struct work {
     uint8_t *in;
     size_t n;
 };
-
-static enum sand_rc write_csv(const struct sand_coll_results *results, const char *path,
-                              struct sand_diag *diag)
-{
-    char *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-    if (!out)
-        return SAND_ERR_NOMEM;
-    sand_coll_report_csv(results, out);
-    enum sand_rc rc = fclose(out) == 0 ? sand_file_write(path, text, size, diag) : SAND_ERR_NOMEM;
-    free(text); // open_memstream's
-    return rc;
-}
 
 static enum sand_rc refit(struct work *w)
 {
@@ -132,15 +90,8 @@ static enum sand_rc predict_and_print(const struct options *o, struct work *w,
         n_scored += sand_coll_is_scored(&results, i) != 0;
     SAND_TRY(o->leave_out ? sand_coll_leave_out(w->model, w->cases, w->n, stdout)
                           : sand_coll_report_print(&results, stdout));
-    if (o->csv.path)
-        SAND_TRY(write_csv(&results, o->csv.path, diag));
-    if (o->hdf5.path)
-        SAND_TRY(sand_coll_report_hdf5(&results, o->hdf5.path, diag));
-    if (n_scored == 0)
-        return sand_fail(diag, SAND_ERR_INPUT,
-                         "%s: no row of %zu can be scored; the report says why of each", o->file,
-                         w->n);
-    return SAND_OK;
+    const struct sand_predicted_table table = sand_coll_table(&results);
+    return sand_cli_validation_close(&o->with, &table, n_scored, diag);
 }
 
 static enum sand_rc read_cases(const struct sand_csv_rows *rows, struct work *w)
@@ -165,7 +116,7 @@ static enum sand_rc work_on(const struct options *o, const struct sand_coll_rule
     if (rc == SAND_OK)
         rc = read_cases(rows, &w);
     if (rc == SAND_OK) {
-        printf("%s: %zu rows, constants %s (%s)\n", o->file, w.n, rules->collectives->id,
+        printf("%s: %zu rows, constants %s (%s)\n", o->with.file, w.n, rules->collectives->id,
                rules->collectives->from.date);
         rc = predict_and_print(o, &w, diag);
     }
@@ -181,32 +132,23 @@ static enum sand_rc work_on(const struct options *o, const struct sand_coll_rule
 
 static enum sand_rc execute(const struct options *o, struct sand_diag *diag)
 {
-    struct sand_spec *spec = NULL;
+    struct sand_spec *spec;
     struct sand_csv_rows rows;
-    size_t n_inputs;
-    SAND_TRY(sand_cli_check_apart(&o->csv, &o->hdf5, diag));
-    SAND_TRY(sand_cli_check_output(&o->csv, &o->file, 1, diag));
-    SAND_TRY(sand_cli_check_output(&o->hdf5, &o->file, 1, diag));
-    SAND_TRY(sand_cli_load_entry(&o->load, sand_spec_load_coll_rules, o->rules, usual_rules, &spec,
-                                 diag));
-    const char *const *inputs = sand_spec_inputs(spec, &n_inputs);
-    enum sand_rc rc = sand_cli_check_output(&o->csv, inputs, n_inputs, diag);
+    SAND_TRY(
+        sand_cli_validation_open(&o->with, sand_spec_load_coll_rules, usual_rules, &spec, diag));
+    enum sand_rc rc = sand_coll_rows_read(o->with.file, &rows, diag);
     if (rc == SAND_OK)
-        rc = sand_cli_check_output(&o->hdf5, inputs, n_inputs, diag);
-    if (rc == SAND_OK) {
-        rc = sand_coll_rows_read(o->file, &rows, diag);
-        if (rc == SAND_OK)
-            rc = work_on(o, sand_spec_coll_rules(spec), &rows, diag);
-        sand_csv_rows_clear(&rows);
-    }
+        rc = work_on(o, sand_spec_coll_rules(spec), &rows, diag);
+    sand_csv_rows_clear(&rows);
     sand_spec_free(spec);
     return rc;
 }
 
 static enum sand_rc run(int argc, char **argv)
 {
-    static const struct argp argp = {options, parse, "FILE.csv", doc, NULL, NULL, NULL};
-    struct options o = {.csv.option = "--csv", .hdf5.option = "--hdf5"};
+    static const struct argp_child children[] = {{&sand_cli_validation_argp, 0, NULL, 0}, {0}};
+    static const struct argp argp = {options, parse, "FILE.csv", doc, children, NULL, NULL};
+    struct options o = {0};
     struct sand_diag diag = {0};
     sand_cli_parse(&argp, argc, argv, &o);
     const enum sand_rc rc = execute(&o, &diag);

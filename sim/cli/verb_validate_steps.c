@@ -1,25 +1,21 @@
 // sandtable validate-steps: predictions of measured training steps.
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "cli.h"
-#include "filegate.h"
+#include "clivalidation.h"
 #include "mem.h"
 #include "spec.h"
 #include "stepleave.h"
 #include "stepreport.h"
 
-enum { KEY_CSV = 256, KEY_HDF5, KEY_FORCE, KEY_RULES, KEY_DATA, KEY_LEAVE_OUT };
+enum { KEY_LEAVE_OUT = 256 };
 
 static const char usual_rules[] = "platforms/catalogue/step_rules/published.xml";
 
 struct options {
-    const char *file, *rules;
-    struct sand_cli_output csv, hdf5;
+    struct sand_cli_validation with;
     enum sand_leave_out leave_out;
-    struct sand_cli_load load; // its --data only
     uint32_t jobs;
 };
 
@@ -39,14 +35,8 @@ static const char doc[] =
     "line is the overall error of the step time; without any row to score the exit status is 3.";
 
 static const struct argp_option options[] = {
-    {"csv", KEY_CSV, "FILE", 0, "Also write the predictions, one line per row", 0},
-    {"hdf5", KEY_HDF5, "FILE", 0, "The same as a table in an HDF5 file", 0},
-    {"force", KEY_FORCE, NULL, 0, "Let --csv and --hdf5 overwrite a file", 0},
     {"leave-out", KEY_LEAVE_OUT, "GROUP", 0,
      "source or gpu: also predict each without its own rows among those fitted to", 0},
-    {"rules", KEY_RULES, "FILE.xml", 0, "Other rules than the catalogue's step_rules/published.xml",
-     0},
-    {"data", KEY_DATA, "DIR", 0, "The directory that holds platforms and workloads", 0},
     {"jobs", 'j', "N", 0, "Rows predicted at the same time; default: one per processor", 0},
     {0}};
 
@@ -64,51 +54,18 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct options *o = state->input;
     switch (key) {
-    case KEY_CSV:
-        o->csv.path = arg;
-        return 0;
-    case KEY_HDF5:
-        o->hdf5.path = arg;
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &o->with;
         return 0;
     case KEY_LEAVE_OUT:
         o->leave_out = find_group(state, arg);
         return 0;
-    case KEY_FORCE:
-        o->csv.force = o->hdf5.force = 1;
-        return 0;
-    case KEY_RULES:
-        o->rules = arg;
-        return 0;
-    case KEY_DATA:
-        o->load.data = arg;
-        return 0;
     case 'j':
         o->jobs = sand_cli_count(state, "--jobs", arg, 1);
-        return 0;
-    case ARGP_KEY_ARG:
-        sand_cli_one_argument(state, &o->file, arg);
-        return 0;
-    case ARGP_KEY_END:
-        if (!o->file)
-            argp_error(state, "a file is needed, e.g. steps.csv");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
     }
-}
-
-static enum sand_rc write_csv(const struct sand_step_results *results, const char *path,
-                              struct sand_diag *diag)
-{
-    char *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-    if (!out)
-        return SAND_ERR_NOMEM;
-    sand_step_report_csv(results, out);
-    enum sand_rc rc = fclose(out) == 0 ? sand_file_write(path, text, size, diag) : SAND_ERR_NOMEM;
-    free(text); // open_memstream's
-    return rc;
 }
 
 // Everything that is about the rows, as long as they are in hand.
@@ -172,14 +129,6 @@ static enum sand_rc predict(const struct options *o, struct validation *v,
     return SAND_OK;
 }
 
-static enum sand_rc write_files(const struct options *o, const struct sand_step_results *results,
-                                struct sand_diag *diag)
-{
-    if (o->csv.path)
-        SAND_TRY(write_csv(results, o->csv.path, diag));
-    return o->hdf5.path ? sand_step_report_hdf5(results, o->hdf5.path, diag) : SAND_OK;
-}
-
 static enum sand_rc predict_and_print(const struct options *o, const struct sand_step_rules *rules,
                                       const struct sand_step_rows *rows, struct sand_diag *diag)
 {
@@ -192,50 +141,35 @@ static enum sand_rc predict_and_print(const struct options *o, const struct sand
         rc = predict(o, &v, &results, diag);
     sand_cli_progress_close(&v.progress);
     if (rc == SAND_OK) {
-        printf("%s: %zu rows, rules %s (%s)\n", o->file, rows->n, rules->id, rules->from.date);
+        printf("%s: %zu rows, rules %s (%s)\n", o->with.file, rows->n, rules->id, rules->from.date);
         rc = sand_step_report_print(&results, stdout);
     }
+    const struct sand_predicted_table table = sand_step_table(&results);
     if (rc == SAND_OK)
-        rc = write_files(o, &results, diag);
-    if (rc == SAND_OK && sand_step_count_scored(&results) == 0)
-        rc = sand_fail(diag, SAND_ERR_INPUT,
-                       "%s: no row of %zu can be scored; the report says why of each", o->file,
-                       rows->n);
+        rc = sand_cli_validation_close(&o->with, &table, sand_step_count_scored(&results), diag);
     close_validation(&v);
     return rc;
 }
 
 static enum sand_rc execute(const struct options *o, struct sand_diag *diag)
 {
-    struct sand_spec *spec = NULL;
+    struct sand_spec *spec;
     struct sand_step_rows rows;
-    size_t n_inputs;
-    SAND_TRY(sand_cli_check_apart(&o->csv, &o->hdf5, diag));
-    SAND_TRY(sand_cli_check_output(&o->csv, &o->file, 1, diag));
-    SAND_TRY(sand_cli_check_output(&o->hdf5, &o->file, 1, diag));
-    SAND_TRY(
-        sand_cli_load_entry(&o->load, sand_spec_load_rules, o->rules, usual_rules, &spec, diag));
-    const char *const *inputs = sand_spec_inputs(spec, &n_inputs);
-    enum sand_rc rc = sand_cli_check_output(&o->csv, inputs, n_inputs, diag);
+    SAND_TRY(sand_cli_validation_open(&o->with, sand_spec_load_rules, usual_rules, &spec, diag));
+    enum sand_rc rc = sand_step_rows_read(o->with.file, &rows, diag);
     if (rc == SAND_OK)
-        rc = sand_cli_check_output(&o->hdf5, inputs, n_inputs, diag);
-    if (rc == SAND_OK) {
-        rc = sand_step_rows_read(o->file, &rows, diag);
-        if (rc == SAND_OK)
-            rc = predict_and_print(o, sand_spec_rules(spec), &rows, diag);
-        sand_step_rows_clear(&rows);
-    }
+        rc = predict_and_print(o, sand_spec_rules(spec), &rows, diag);
+    sand_step_rows_clear(&rows);
     sand_spec_free(spec);
     return rc;
 }
 
 static enum sand_rc run(int argc, char **argv)
 {
-    static const struct argp argp = {options, parse, "FILE.csv", doc, NULL, NULL, NULL};
+    static const struct argp_child children[] = {{&sand_cli_validation_argp, 0, NULL, 0}, {0}};
+    static const struct argp argp = {options, parse, "FILE.csv", doc, children, NULL, NULL};
     const long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    struct options o = {.csv.option = "--csv",
-                        .hdf5.option = "--hdf5",
-                        .jobs = processors > 0 ? (uint32_t)processors : 1};
+    struct options o = {.jobs = processors > 0 ? (uint32_t)processors : 1};
     struct sand_diag diag = {0};
     sand_cli_parse(&argp, argc, argv, &o);
     const enum sand_rc rc = execute(&o, &diag);
