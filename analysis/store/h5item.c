@@ -170,6 +170,49 @@ int sand_h5_get_number(hid_t at, const char *name, hid_t memory_type, void *valu
 // ---- data sets of texts
 // ---------------------------------------------------------------------------
 
+// `there` in the set, `here` in memory.
+struct block {
+    hid_t there, here;
+};
+
+static int open_block(struct block *block, hid_t set, hsize_t first, hsize_t n)
+{
+    block->there = H5Dget_space(set);
+    block->here = H5Screate_simple(1, &n, NULL);
+    return block->there >= 0 && block->here >= 0 &&
+                   H5Sselect_hyperslab(block->there, H5S_SELECT_SET, &first, NULL, &n, NULL) >= 0
+               ? 0
+               : -1;
+}
+
+static void close_block(const struct block *block)
+{
+    if (block->here >= 0)
+        H5Sclose(block->here);
+    if (block->there >= 0)
+        H5Sclose(block->there);
+}
+
+int sand_h5_read_block(hid_t set, hid_t type, hsize_t first, hsize_t n, void *elements)
+{
+    struct block block;
+    const int status = open_block(&block, set, first, n) < 0 || type < 0
+                           ? -1
+                           : H5Dread(set, type, block.here, block.there, H5P_DEFAULT, elements);
+    close_block(&block);
+    return status < 0 ? -1 : 0;
+}
+
+int sand_h5_write_block(hid_t set, hid_t type, hsize_t first, hsize_t n, const void *elements)
+{
+    struct block block;
+    const int status = open_block(&block, set, first, n) < 0 || type < 0
+                           ? -1
+                           : H5Dwrite(set, type, block.here, block.there, H5P_DEFAULT, elements);
+    close_block(&block);
+    return status < 0 ? -1 : 0;
+}
+
 hid_t sand_h5_quiet_list(hid_t class_id)
 {
     const unsigned order = H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED;

@@ -48,6 +48,10 @@ int sand_h5_write_texts(hid_t at, const char *name, const char *rows, size_t wid
 int sand_h5_read_texts(struct sand_h5 *file, hid_t at, const char *name, struct sand_arena *arena,
                        char **rows, size_t *width, size_t *n);
 
+// Elements first .. first + n of a data set of one dimension; `type` is theirs in memory.
+int sand_h5_read_block(hid_t set, hid_t type, hsize_t first, hsize_t n, void *elements);
+int sand_h5_write_block(hid_t set, hid_t type, hsize_t first, hsize_t n, const void *elements);
+
 // A creation list for groups or data sets: no times, creation order tracked.
 hid_t sand_h5_quiet_list(hid_t class_id);
 

@@ -161,17 +161,7 @@ static int read_cells(hid_t set, const struct sand_column *column, hsize_t first
                       void *cells)
 {
     const hid_t type = sand_h5_cell_memory_type(column->type);
-    const hid_t from = H5Dget_space(set);
-    const hid_t to = H5Screate_simple(1, &n, NULL);
-    int status = -1;
-    if (type >= 0 && from >= 0 && to >= 0 &&
-        H5Sselect_hyperslab(from, H5S_SELECT_SET, &first, NULL, &n, NULL) >= 0 &&
-        H5Dread(set, type, to, from, H5P_DEFAULT, cells) >= 0)
-        status = 0;
-    if (to >= 0)
-        H5Sclose(to);
-    if (from >= 0)
-        H5Sclose(from);
+    const int status = sand_h5_read_block(set, type, first, n, cells);
     if (type >= 0)
         H5Tclose(type);
     return status;

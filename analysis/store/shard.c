@@ -126,25 +126,14 @@ static hid_t make_set(const struct sand_h5 *file, const struct sand_table_info *
     return set;
 }
 
-// Appends the rows in memory.
+// Appends the rows in memory; the set has room for them.
 static int write_rows(struct rows *rows, const struct sand_table_info *info)
 {
-    const hsize_t n = rows->n, extent = rows->written + n;
     const hid_t type = sand_h5_row_memory_type(info);
-    const hid_t from = H5Screate_simple(1, &n, NULL);
-    const hid_t to = H5Screate_simple(1, &extent, NULL);
-    int status = -1;
-    if (type >= 0 && from >= 0 && to >= 0 &&
-        H5Sselect_hyperslab(to, H5S_SELECT_SET, &rows->written, NULL, &n, NULL) >= 0 &&
-        H5Dwrite(rows->set, type, from, to, H5P_DEFAULT, rows->data) >= 0)
-        status = 0;
-    if (to >= 0)
-        H5Sclose(to);
-    if (from >= 0)
-        H5Sclose(from);
+    const int status = sand_h5_write_block(rows->set, type, rows->written, rows->n, rows->data);
     if (type >= 0)
         H5Tclose(type);
-    rows->written = extent;
+    rows->written += rows->n;
     rows->n = 0;
     return status;
 }

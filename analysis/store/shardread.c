@@ -65,20 +65,10 @@ enum sand_rc sand_shardread_open(const char *path, struct sand_h5 **out, size_t 
 static int read_block(hid_t set, const struct sand_table_info *info, hsize_t first, hsize_t n,
                       void *rows)
 {
-    const hid_t memory_type = sand_h5_row_memory_type(info);
-    const hid_t from = H5Dget_space(set);
-    const hid_t to = H5Screate_simple(1, &n, NULL);
-    int status = -1;
-    if (memory_type >= 0 && from >= 0 && to >= 0 &&
-        H5Sselect_hyperslab(from, H5S_SELECT_SET, &first, NULL, &n, NULL) >= 0 &&
-        H5Dread(set, memory_type, to, from, H5P_DEFAULT, rows) >= 0)
-        status = 0;
-    if (to >= 0)
-        H5Sclose(to);
-    if (from >= 0)
-        H5Sclose(from);
-    if (memory_type >= 0)
-        H5Tclose(memory_type);
+    const hid_t type = sand_h5_row_memory_type(info);
+    const int status = sand_h5_read_block(set, type, first, n, rows);
+    if (type >= 0)
+        H5Tclose(type);
     return status;
 }
 

@@ -178,23 +178,6 @@ void *sand_tablewriter_room(struct sand_tablewriter *writer, size_t *n)
     return writer->rows + writer->buffered * writer->info->row_size;
 }
 
-static int write_block(const struct sand_tablewriter *writer, hid_t set, hid_t type)
-{
-    const hsize_t first = writer->written, n = writer->buffered;
-    const hid_t to = H5Dget_space(set);
-    const hid_t from = H5Screate_simple(1, &n, NULL);
-    int status = -1;
-    if (type >= 0 && to >= 0 && from >= 0 &&
-        H5Sselect_hyperslab(to, H5S_SELECT_SET, &first, NULL, &n, NULL) >= 0 &&
-        H5Dwrite(set, type, from, to, H5P_DEFAULT, writer->cells) >= 0)
-        status = 0;
-    if (from >= 0)
-        H5Sclose(from);
-    if (to >= 0)
-        H5Sclose(to);
-    return status;
-}
-
 static int write_column(const struct sand_tablewriter *writer, size_t index)
 {
     const struct sand_column *const column = &writer->info->columns[index];
@@ -202,7 +185,8 @@ static int write_column(const struct sand_tablewriter *writer, size_t index)
         memcpy(writer->cells + i * column->size,
                writer->rows + i * writer->info->row_size + column->offset, column->size);
     const hid_t type = sand_h5_cell_memory_type(column->type);
-    const int status = write_block(writer, writer->sets[index], type);
+    const int status = sand_h5_write_block(writer->sets[index], type, writer->written,
+                                           writer->buffered, writer->cells);
     if (type >= 0)
         H5Tclose(type);
     return status;
@@ -214,7 +198,8 @@ static int write_row_numbers(const struct sand_tablewriter *writer)
         const int64_t row = (int64_t)(writer->written + i);
         memcpy(writer->cells + i * sizeof row, &row, sizeof row);
     }
-    return write_block(writer, writer->scale, H5T_NATIVE_INT64);
+    return sand_h5_write_block(writer->scale, H5T_NATIVE_INT64, writer->written, writer->buffered,
+                               writer->cells);
 }
 
 static int flush(struct sand_tablewriter *writer)
