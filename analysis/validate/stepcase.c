@@ -209,6 +209,22 @@ static int find_word(const char *text, const struct word *words, size_t n, int o
 #define WORD(text, words, otherwise)                                                               \
     find_word(text, words, sizeof(words) / sizeof(words)[0], otherwise)
 
+// GPUs of the job in one scale-up domain: all of them, or as many as fill the domains evenly, in
+// whole tensor-parallel groups if they fit.
+static uint32_t gpus_per_domain(const struct sand_step_case *c, uint32_t gpus)
+{
+    const struct sand_node_type *node = c->machine->node;
+    const uint32_t most = node->n_gpus * or_else(node->scaleup_nodes, 1);
+    const uint32_t nodes = whole(c, SAND_STEP_NODES);
+    uint32_t used = gpus < most ? gpus : most;
+    // The nodes column counts servers; a domain may span several, but not be part of one.
+    if (most <= 8 && nodes > 0 && gpus % nodes == 0 && gpus / nodes <= most)
+        return gpus / nodes;
+    while (used > 1 && (gpus % used != 0 || (c->job.split.tp <= used && used % c->job.split.tp)))
+        used--;
+    return used;
+}
+
 // Buckets of one GPU's parameters.
 static uint32_t buckets_of(const struct sand_step_case *c)
 {
@@ -219,6 +235,25 @@ static uint32_t buckets_of(const struct sand_step_case *c)
     const double replicas = c->stack->bucket_per_replica * s->dp * s->cp;
     const double bucket = c->stack->bucket_params > replicas ? c->stack->bucket_params : replicas;
     return bucket > 0 && params > bucket ? (uint32_t)(params / bucket) : 1;
+}
+
+// Copies that share out among themselves, where the cell says so: "groups of 8", "group 64", "FSDP
+// 128 + DP". HSDP alone is the node (PyTorch, HYBRID_SHARD without process groups). 0: all.
+static uint32_t shard_group_of(const struct sand_step_case *c)
+{
+    static const char *const before[] = {"groups of ", "group ", "FSDP "};
+    const struct sand_split *s = &c->job.split;
+    const char *text = cell(c, SAND_STEP_SHARDING);
+    uint32_t group = 0;
+    for (size_t i = 0; group == 0 && i < sizeof before / sizeof before[0]; i++) {
+        const char *at = strstr(text, before[i]);
+        for (at = at ? at + strlen(before[i]) : ""; *at >= '0' && *at <= '9' && group < 1000000;
+             at++)
+            group = 10 * group + (uint32_t)(*at - '0');
+    }
+    if (group == 0 && strstr(text, "HSDP") != NULL)
+        group = gpus_per_domain(c, whole(c, SAND_STEP_GPUS)) / s->tp;
+    return group < s->dp * s->cp ? group : 0;
 }
 
 static void read_sharding(struct sand_step_case *c)
@@ -239,6 +274,7 @@ static void read_sharding(struct sand_step_case *c)
     s->sharding = kind == GRADIENTS    ? SAND_SHARD_GRADIENTS
                   : kind == PARAMETERS ? SAND_SHARD_PARAMETERS
                                        : SAND_SHARD_OPTIMIZER;
+    s->shard_group = shard_group_of(c);
     s->overlap_grad_reduce = s->overlap_param_gather = c->stack->overlap;
     s->grad_B = c->stack->grad_B;
     s->buckets = buckets_of(c);
@@ -331,22 +367,6 @@ static void read_split(struct sand_step_case *c)
 }
 
 // ---- hardware -----------------------------------------------------------------------------------
-
-// GPUs of the job in one scale-up domain: all of them, or as many as fill the domains evenly, in
-// whole tensor-parallel groups if they fit.
-static uint32_t gpus_per_domain(const struct sand_step_case *c, uint32_t gpus)
-{
-    const struct sand_node_type *node = c->machine->node;
-    const uint32_t most = node->n_gpus * or_else(node->scaleup_nodes, 1);
-    const uint32_t nodes = whole(c, SAND_STEP_NODES);
-    uint32_t used = gpus < most ? gpus : most;
-    // The nodes column counts servers; a domain may span several, but not be part of one.
-    if (most <= 8 && nodes > 0 && gpus % nodes == 0 && gpus / nodes <= most)
-        return gpus / nodes;
-    while (used > 1 && (gpus % used != 0 || (c->job.split.tp <= used && used % c->job.split.tp)))
-        used--;
-    return used;
-}
 
 // A fat tree without oversubscription: rows do not describe their fabric beyond the NICs.
 static void build_cluster(struct sand_step_case *c)

@@ -206,8 +206,11 @@ static const struct spec_field split_fields[] = {
     {.name = "shard_group",
      SPEC_WHOLE(struct sand_split, shard_group),
      SPEC_PRESET("0"),
-     .doc = "Consecutive copies (of dp x cp) that share out among themselves, every group a full "
-            "copy (HSDP); 0: all of them."},
+     .doc =
+         "Consecutive copies (of dp x cp) that share out among themselves, every group a full "
+         "copy; 0: all of them. Sharded gradients are reduced in the group, then all-reduced over "
+         "the groups (HSDP); a sharded optimizer alone all-reduces over all copies and gathers in "
+         "the group (ZeRO-1 in groups)."},
     {.name = "overlap_grad_reduce",
      SPLIT_FLAG(overlap_grad_reduce),
      .doc =

@@ -4,6 +4,7 @@
 
 #include "collective.h"
 #include "mem.h"
+#include "steprings.h"
 #include "traffic.h"
 #include "train.h"
 #include "work.h"
@@ -293,22 +294,26 @@ static void add_send(const struct breaking *b)
 // ---- data parallelism ---------------------------------------------------------------------------
 
 // One term for each run of chunks whose pieces are equal.
-static void add_rings(const struct breaking *b, int gathers, struct sand_step_term term)
+static void add_rings(const struct breaking *b, enum step_ring ring, int gathers,
+                      struct sand_step_term term)
 {
     const struct step_header *h = b->h;
-    const uint32_t dp = b->traffic->dp, nodes = b->traffic->ring_nodes;
-    const uint32_t steps = (gathers || term.factor < 1 ? 1 : 2) * (dp - 1);
+    const struct step_ring_shape *shape = &b->traffic->rings[ring];
+    const uint32_t steps = (gathers || term.factor < 1 ? 1u : 2u) * (shape->members - 1);
     set_ring_latency(b, 1, steps,
-                     (uint32_t)((uint64_t)steps * (nodes > 1 ? nodes - 1 : 0) / (dp - 1)), &term);
+                     (uint32_t)((uint64_t)steps * (shape->domains > 1 ? shape->domains - 1 : 0) /
+                                (shape->members - 1)),
+                     &term);
     const double times = !h->sharded                       ? 1
                          : !gathers || !h->gather_backward ? h->micro_batches
                                                            : 2.0 * h->micro_batches;
+    const size_t before = b->out->n;
     double last_B = -1;
     for (uint32_t c = 0; c < h->chunks; c++) {
         struct step_chunk chunk = {0};
         step_chunk_set(b->set, b->traffic, b->out->stage, c, &chunk);
-        const double hop_B = gathers ? chunk.gather_B : chunk.reduce_B;
-        if (hop_B == last_B && b->out->n > 0) {
+        const double hop_B = gathers ? chunk.gather.hop_B[ring] : chunk.reduce.hop_B[ring];
+        if (hop_B == last_B && b->out->n > before) {
             struct sand_step_term *same = &b->out->terms[b->out->n - 1];
             same->per_step += times * chunk.pieces;
             same->exposed_s = same->exposed * same->per_step * same->one_s;
@@ -316,8 +321,8 @@ static void add_rings(const struct breaking *b, int gathers, struct sand_step_te
         }
         last_B = hop_B;
         term.message_B = hop_B * term.channels / term.factor;
-        term.per_step = times * chunk.pieces;
-        add_term(b, STEP_FLOW_RING, term);
+        term.per_step = hop_B > 0 ? times * chunk.pieces : 0;
+        add_term(b, STEP_FLOW_RING + ring, term);
     }
 }
 
@@ -338,45 +343,92 @@ static int reduces_in_bubble(const struct step_header *h, uint32_t stage)
     return h->overlap_reduce && !h->sharded && h->chunks == 1 && stage > 0;
 }
 
-static void add_dp(const struct breaking *b)
+// What one kind of rings is called, by whether it carries gradients or weights.
+static const char *ring_name(enum step_ring ring, int gathers)
 {
-    const struct step_header *h = b->h;
-    const struct sand_split *split = b->set->split;
-    const double n = b->traffic->dp;
-    const int scatters = split->distributed_optimizer || h->sharded;
-    struct sand_step_term term = {
-        .name = "gradients",
-        .collective = scatters ? "reduce-scatter" : "all-reduce",
+    static const char *const names[STEP_RINGS][2] = {
+        [STEP_RING_ALL] = {"gradients", "weights"},
+        [STEP_RING_SHARDS] = {"gradients, in the shard group", "weights, in the shard group"},
+        [STEP_RING_EXPERTS] = {"gradients of experts", "weights of experts"},
+        [STEP_RING_EXPERT_SHARDS] = {"gradients of experts, in the shard group",
+                                     "weights of experts, in the shard group"},
+        [STEP_RING_REPLICAS] = {"gradients, across shard groups", ""}};
+    return names[ring][gathers];
+}
+
+static struct sand_step_term ring_term(const struct breaking *b, enum step_ring ring)
+{
+    const struct step_ring_shape *shape = &b->traffic->rings[ring];
+    return (struct sand_step_term){
         .algorithm = "ring",
         .protocol = "Simple",
-        .message =
-            "gradients of a piece of a chunk: bytes a gradient x parameters on a GPU / pieces",
-        .equation = scatters
+        .source = ring == STEP_RING_REPLICAS || ring == STEP_RING_SHARDS
+                      ? "Zhao et al. 2023 (PyTorch FSDP, hybrid sharding), arXiv:2304.11277; "
+                        "latency: NCCL, tuning.cc"
+                      : "Rajbhandari et al. 2020 (ZeRO); latency: NCCL, tuning.cc",
+        .ranks = shape->members,
+        .channels = shape->channels};
+}
+
+static void add_gradients(const struct breaking *b, enum step_ring ring, int scatters)
+{
+    const struct step_header *h = b->h;
+    const double n = b->traffic->rings[ring].members;
+    struct sand_step_term term = ring_term(b, ring);
+    term.name = ring_name(ring, 0);
+    term.collective = scatters ? "reduce-scatter" : "all-reduce";
+    term.message = ring == STEP_RING_REPLICAS
+                       ? "shards of gradients of a piece of a chunk: bytes a gradient x "
+                         "parameters on a GPU / pieces / copies in a shard group"
+                       : "gradients of a piece of a chunk: bytes a gradient x parameters on a GPU "
+                         "/ pieces";
+    term.equation = scatters
                         ? "factor (n-1)/n; per step: pieces x chunks (x micro-batches when sharded)"
-                        : "factor 2 (n-1)/n; per step: pieces x chunks",
-        .source = "Rajbhandari et al. 2020 (ZeRO); latency: NCCL, tuning.cc",
-        .overlap = reduction_overlap(b),
-        .ranks = b->traffic->dp,
-        .channels = b->traffic->channels,
-        .factor = (scatters ? 1 : 2) * (n - 1) / n,
-        .exposed = reduces_in_bubble(h, b->out->stage) ? 0
+                    : h->sharded ? "factor 2 (n-1)/n; per step: pieces x chunks x micro-batches"
+                                 : "factor 2 (n-1)/n; per step: pieces x chunks";
+    term.overlap = reduction_overlap(b);
+    term.factor = (scatters ? 1 : 2) * (n - 1) / n;
+    term.exposed = reduces_in_bubble(h, b->out->stage) ? 0
                    : h->overlap_reduce                 ? h->exposed_reduce
-                                                       : 1};
-    if (b->traffic->dp == 1)
-        return;
-    add_rings(b, 0, term);
-    term.name = "weights";
+                                                       : 1;
+    add_rings(b, ring, 0, term);
+}
+
+static void add_weights(const struct breaking *b, enum step_ring ring)
+{
+    const struct step_header *h = b->h;
+    const double n = b->traffic->rings[ring].members;
+    struct sand_step_term term = ring_term(b, ring);
+    term.name = ring_name(ring, 1);
     term.collective = "all-gather";
     term.message = "weights of a piece of a chunk: 2 B x parameters on a GPU / pieces";
     term.equation = "factor (n-1)/n; per step: pieces x chunks (x micro-batches, twice where the "
                     "backward gathers again, when sharded)";
-    term.overlap = h->overlap_gather ? "the first forward" : "nothing";
-    if (h->sharded)
-        term.overlap = "the piece before";
+    term.overlap = h->sharded          ? "the piece before"
+                   : h->overlap_gather ? "the first forward"
+                                       : "nothing";
     term.factor = (n - 1) / n;
     term.exposed = h->overlap_gather ? h->exposed_gather : 1;
-    if (h->gathers)
-        add_rings(b, 1, term);
+    add_rings(b, ring, 1, term);
+}
+
+// Every ring of an exchange once: gradients in the order of their legs, then weights.
+static void add_dp(const struct breaking *b)
+{
+    const struct sand_split *split = b->set->split;
+    const int apart = step_experts_apart(b->set->q->job->model, split);
+    struct step_exchange parts[2] = {step_exchange_of(split, 0)};
+    if (apart)
+        parts[1] = step_exchange_of(split, 1);
+    for (int ring = 0; ring < STEP_RINGS; ring++)
+        for (int i = 0; i <= apart && b->traffic->rings[ring].members > 1; i++)
+            if ((int)parts[i].reduce == ring)
+                add_gradients(b, (enum step_ring)ring, parts[i].how == SAND_REDUCE_SCATTER);
+    if (b->traffic->rings[STEP_RING_REPLICAS].members > 1)
+        add_gradients(b, STEP_RING_REPLICAS, 0);
+    for (int i = 0; i <= apart; i++)
+        if (parts[i].gather != STEP_RINGS && b->traffic->rings[parts[i].gather].members > 1)
+            add_weights(b, parts[i].gather);
 }
 
 enum sand_rc sand_step_breakdown_find(const struct sand_step_question *question, uint32_t stage,

@@ -3,7 +3,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "estimate.h"
 
+#include <string.h>
+
 #include "mem.h"
+#include "steprings.h"
 #include "traffic.h"
 #include "train.h"
 #include "work.h"
@@ -43,23 +46,53 @@ static int meets_rings(const struct step_traffic *traffic, double rate_Bps, cons
     return 0;
 }
 
+static void fill_rings(const struct step_traffic *traffic, double *ring_load, double *load,
+                       uint32_t ring_kind, struct sand_step_layout *layout)
+{
+    add_loads(traffic, ring_kind, ring_load);
+    layout->rate_Bps[ring_kind] = smallest_share_Bps(traffic, ring_load);
+    if (!(layout->rate_Bps[ring_kind] > 0))
+        return;
+    for (uint32_t kind = 0; kind < STEP_FLOW_RING; kind++) {
+        add_loads(traffic, kind, load);
+        if (meets_rings(traffic, layout->rate_Bps[ring_kind], ring_load, load))
+            layout->meets_rings[kind] = 1;
+    }
+}
+
 static void fill_layout(const struct step_traffic *traffic, double *ring_load, double *load,
                         struct sand_step_layout *layout)
 {
     *layout = (struct sand_step_layout){.copies = traffic->dp,
-                                        .ring_nodes = traffic->ring_nodes,
-                                        .channels = traffic->channels,
                                         .expert_copies = traffic->experts.copies,
                                         .expert_domains = traffic->experts.domains,
                                         .experts_inside = traffic->experts.inside};
-    add_loads(traffic, STEP_FLOW_RING, ring_load);
-    layout->rate_Bps[STEP_FLOW_RING] = smallest_share_Bps(traffic, ring_load);
+    memcpy(layout->rings, traffic->rings, sizeof layout->rings);
+    for (uint32_t kind = STEP_FLOW_RING; kind < STEP_FLOW_KINDS; kind++)
+        fill_rings(traffic, ring_load, load, kind, layout);
     for (uint32_t kind = 0; kind < STEP_FLOW_RING; kind++) {
         add_loads(traffic, kind, load);
         layout->rate_Bps[kind] = smallest_share_Bps(traffic, load);
-        layout->meets_rings[kind] =
-            (uint8_t)meets_rings(traffic, layout->rate_Bps[STEP_FLOW_RING], ring_load, load);
     }
+}
+
+// Kinds of rings as bits.
+static uint32_t rings_used(const struct sand_split *split)
+{
+    uint32_t used = 0;
+    for (int experts = 0; experts < 2; experts++) {
+        const struct step_exchange e = step_exchange_of(split, experts);
+        used |= 1u << e.reduce | 1u << e.across | 1u << e.gather;
+    }
+    return used & ((1u << STEP_RINGS) - 1);
+}
+
+int sand_step_rings_alike(const struct sand_split *a, const struct sand_split *b)
+{
+    const uint32_t in_groups = 1u << STEP_RING_SHARDS | 1u << STEP_RING_EXPERT_SHARDS;
+    const uint32_t used = rings_used(a);
+    return used == rings_used(b) &&
+           (!(used & in_groups) || sand_split_shards(a) == sand_split_shards(b));
 }
 
 enum sand_rc sand_step_layout_find(const struct sand_step_question *question,
@@ -131,23 +164,40 @@ static struct following follows(const struct step_chunk *chunk,
                                             layout->meets_rings[STEP_FLOW_EXPERTS_OUT] * outside_s};
 }
 
-// What sharding adds to a pass whose rings are free for `free_s`: the part of its traffic that
-// compute waits for, or the time by which the rings are slower.
-static double sharding_s(const struct step_header *h, const struct step_chunk *chunk, double free_s,
-                         double gather_s, double reduce_s)
+// One piece's collective: how long its legs take one after another, and each on its rings.
+struct legs {
+    double all_s, on_s[STEP_RINGS];
+};
+
+static struct legs legs_of(const struct sand_step_layout *layout, const struct step_ring_load *load)
 {
-    const double late_s = h->exposed_gather * gather_s + h->exposed_reduce * reduce_s;
-    const double piece_s = free_s / chunk->pieces;
-    return chunk->pieces * larger(late_s, gather_s + reduce_s - piece_s);
+    struct legs legs = {.all_s = 0};
+    for (int ring = 0; ring < STEP_RINGS; ring++) {
+        legs.on_s[ring] = transfer_s(load->hop_B[ring], load->latency_s[ring],
+                                     layout->rate_Bps[STEP_FLOW_RING + ring]);
+        legs.all_s += legs.on_s[ring];
+    }
+    return legs;
+}
+
+// What sharding adds to a pass whose rings are free for `free_s`: the part of its traffic that
+// compute waits for, or the time by which the busiest rings are slower. Pieces follow each other
+// from one kind of rings to the next.
+static double sharding_s(const struct step_header *h, const struct step_chunk *chunk, double free_s,
+                         const struct legs *gather, const struct legs *reduce)
+{
+    const double late_s = h->exposed_gather * gather->all_s + h->exposed_reduce * reduce->all_s;
+    double busiest_s = 0;
+    for (int ring = 0; ring < STEP_RINGS; ring++)
+        busiest_s = larger(busiest_s, gather->on_s[ring] + reduce->on_s[ring]);
+    return chunk->pieces * larger(late_s, busiest_s - free_s / chunk->pieces);
 }
 
 static void add_chunk(const struct step_header *h, const struct sand_step_layout *layout,
                       const struct step_chunk *chunk, struct stage *stage)
 {
-    const double ring_Bps = layout->rate_Bps[STEP_FLOW_RING];
-    const double gather_s =
-        h->gathers ? transfer_s(chunk->gather_B, chunk->gather_latency_s, ring_Bps) : 0;
-    const double reduce_s = transfer_s(chunk->reduce_B, chunk->reduce_latency_s, ring_Bps);
+    const struct legs nothing = {.all_s = 0}, gather = legs_of(layout, &chunk->gather),
+                      reduce = legs_of(layout, &chunk->reduce);
     double pass_s[2] = {chunk->forward_s, chunk->backward_s}, free_s[2];
     for (int b = 0; b < 2; b++) {
         const struct following f = follows(chunk, layout, b);
@@ -157,8 +207,8 @@ static void add_chunk(const struct step_header *h, const struct sand_step_layout
     }
     for (int b = 0; b < 2 && h->sharded; b++) {
         const double adds_s =
-            sharding_s(h, chunk, free_s[b], b == 0 || h->gather_backward ? gather_s : 0,
-                       b == 0 ? 0 : reduce_s);
+            sharding_s(h, chunk, free_s[b], b == 0 || h->gather_backward ? &gather : &nothing,
+                       b == 0 ? &nothing : &reduce);
         pass_s[b] += adds_s;
         stage->dp_s += adds_s;
     }
@@ -166,14 +216,14 @@ static void add_chunk(const struct step_header *h, const struct sand_step_layout
         stage->first_pieces = chunk->pieces;
         stage->first_forward_s = pass_s[0];
         stage->first_backward_s = pass_s[1];
-        stage->first_reduce_s = reduce_s;
-        stage->first_gather_s = gather_s;
+        stage->first_reduce_s = reduce.all_s;
+        stage->first_gather_s = gather.all_s;
     }
     stage->forward_s += pass_s[0];
     stage->backward_s += pass_s[1] + chunk->weights_s;
     stage->weights_s += chunk->weights_s;
-    stage->reduce_s += chunk->pieces * reduce_s;
-    stage->gather_s += chunk->pieces * gather_s;
+    stage->reduce_s += chunk->pieces * reduce.all_s;
+    stage->gather_s += chunk->pieces * gather.all_s;
 }
 
 // ---- stages that stand for all ------------------------------------------------------------------
@@ -212,11 +262,10 @@ static struct stages work_out_stages(const struct step_setting *set,
                                      const struct sand_step_layout *layout,
                                      const struct step_header *h)
 {
-    const struct step_traffic shape = {
+    struct step_traffic shape = {
         .dp = layout->copies,
-        .ring_nodes = layout->ring_nodes,
-        .channels = layout->channels,
         .experts = {layout->expert_copies, layout->expert_domains, layout->experts_inside}};
+    memcpy(shape.rings, layout->rings, sizeof shape.rings);
     struct stages all = choose_stages(set->split->pp);
     for (uint32_t i = 0; i < all.n; i++)
         for (uint32_t c = 0; c < set->split->virtual_stages; c++) {

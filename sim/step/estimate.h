@@ -5,20 +5,26 @@
 
 #include <stdint.h>
 
+#include "ringshape.h"
 #include "step.h"
 
 enum { SAND_STEP_RATES = 16 }; // kinds of flows, and room for more
 
 // What a placement gives every kind of flow, for all splits that differ in neither tp, cp, pp, dp,
-// rank order nor in whether chunks are interleaved.
+// rank order, ep, expert_tp, nor in the rings that they need (sand_step_rings_alike) nor in whether
+// chunks are interleaved.
 struct sand_step_layout {
-    uint32_t copies, ring_nodes, channels;  // of the gradient rings, see sim/step/traffic.h
-    uint32_t expert_copies, expert_domains; // of a group of experts, see there too
+    uint32_t copies; // of a stage
+    struct step_ring_shape rings[STEP_RINGS];
+    uint32_t expert_copies, expert_domains; // of a group of experts, see sim/step/traffic.h
     double experts_inside;
     double rate_Bps[SAND_STEP_RATES];     // of the slowest flow of a kind, when all flows of the
                                           // kind are on their way; 0: no such flow
-    uint8_t meets_rings[SAND_STEP_RATES]; // 1: a kind shares the links that hold the rings back
+    uint8_t meets_rings[SAND_STEP_RATES]; // 1: a kind shares the links that hold some rings back
 };
+
+// Whether two splits that are alike in all sizes and orders above need the same rings.
+int sand_step_rings_alike(const struct sand_split *a, const struct sand_split *b);
 
 // Routes every hop of the question once. O(GPUs x hops).
 enum sand_rc sand_step_layout_find(const struct sand_step_question *question,

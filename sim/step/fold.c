@@ -82,7 +82,7 @@ static void refine_flows(const struct step_traffic *traffic, struct colours *c)
             sum = pair(sum, c->actor[flow->actor]);
         if (flow->peer != SAND_NONE)
             sum = pair(sum, c->actor[flow->peer]);
-        if (flow->kind == STEP_FLOW_RING)
+        if (flow->kind >= STEP_FLOW_RING)
             for (uint32_t d = 0; d < traffic->dp; d++)
                 sum += mix(c->actor[d * traffic->pp + flow->stage]);
         c->flow[f] = pair(c->flow[f], sum);
@@ -102,8 +102,9 @@ static void refine_actors(const struct step_traffic *traffic, struct colours *c)
     }
     for (uint32_t s = 0; s < traffic->pp; s++) {
         uint64_t rings = 0;
-        for (uint32_t t = 0; t < traffic->rails_simulated; t++)
-            rings += pair(c->flow[step_flow_ring(traffic, s) + t], 3);
+        const uint32_t first = step_flow_ring(traffic, STEP_RING_ALL, s);
+        for (uint32_t f = first; f < first + STEP_RINGS * traffic->rails_simulated; f++)
+            rings += pair(c->flow[f], 3);
         for (uint32_t d = 0; d < traffic->dp; d++)
             c->sum[d * traffic->pp + s] += rings;
     }

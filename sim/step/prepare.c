@@ -131,9 +131,11 @@ static enum sand_rc set_actors(const struct step_traffic *traffic,
     }
     capacity = 0;
     for (uint32_t s = 0; s < traffic->pp; s++)
-        SAND_TRY(add_classes(classes, step_flow_ring(traffic, s), traffic->rails_simulated,
-                             &problem->rings, &problem->n_rings, &capacity,
-                             &problem->stages[s].first_ring, &problem->stages[s].n_rings));
+        for (uint32_t ring = 0; ring < STEP_RINGS; ring++)
+            SAND_TRY(add_classes(classes, step_flow_ring(traffic, (enum step_ring)ring, s),
+                                 traffic->rails_simulated, &problem->rings, &problem->n_rings,
+                                 &capacity, &problem->stages[s].first_ring[ring],
+                                 &problem->stages[s].n_rings[ring]));
     return SAND_OK;
 }
 
@@ -158,9 +160,11 @@ static double hop_bytes(const struct sand_step_problem *problem,
             bytes += h->micro_batches * (chunks[c].experts_B[0] + chunks[c].experts_B[1]);
         if (flow->kind == STEP_FLOW_EXPERTS_OUT)
             bytes += h->micro_batches * (chunks[c].experts_out_B[0] + chunks[c].experts_out_B[1]);
-        if (flow->kind == STEP_FLOW_RING)
-            bytes +=
-                chunks[c].pieces * (reduces * chunks[c].reduce_B + gathers * chunks[c].gather_B);
+        if (flow->kind >= STEP_FLOW_RING) {
+            const uint32_t ring = flow->kind - STEP_FLOW_RING;
+            bytes += chunks[c].pieces * (reduces * chunks[c].reduce.hop_B[ring] +
+                                         gathers * chunks[c].gather.hop_B[ring]);
+        }
     }
     const int at_edge = flow->kind == STEP_FLOW_NEXT ? flow->stage + 1 == h->pp : flow->stage == 0;
     if (flow->kind == STEP_FLOW_NEXT || flow->kind == STEP_FLOW_PREVIOUS)
@@ -262,11 +266,6 @@ static enum sand_rc check_question(const struct sand_step_question *q, struct sa
     const struct sand_job_spec *job = q->job;
     SAND_TRY(sand_split_check(job->model, &job->split, sand_job_gpus(job, q->fabric->gpus_per_node),
                               diag));
-    if (job->split.shard_group > 0 && job->split.shard_group != job->split.dp * job->split.cp)
-        return sand_fail(diag, SAND_ERR_INPUT,
-                         "job \"%s\": the step level knows the memory of shard groups (shard_group "
-                         "%u of %u copies), not their traffic; leave shard_group out",
-                         job->id, job->split.shard_group, job->split.dp * job->split.cp);
     if (job->split.tp > 1 && q->fabric->gpus_per_node > 1 &&
         q->cluster->node_type->scaleup == SAND_SCALEUP_NONE && job->software->tp_exposed <= 0)
         return sand_fail(diag, SAND_ERR_INPUT, "job \"%s\": tensor parallelism without a link",

@@ -75,26 +75,16 @@ static enum sand_rc add_event(struct step_recorder *r, enum step_item_kind kind,
 
 // ---- collectives --------------------------------------------------------------------------------
 
-static int rings_are_coupled(const struct step_run *run, uint32_t stage)
-{
-    const struct step_stage *st = &run->problem->stages[stage];
-    for (uint32_t i = 0; i < st->n_rings; i++)
-        if (run->coupled[run->problem->rings[st->first_ring + i]])
-            return 1;
-    return 0;
-}
-
 // The collective's number here; SAND_NONE if it is over or not on coupled links.
 static enum sand_rc find_collective(struct step_recorder *r, enum run_purpose purpose,
                                     uint32_t index, uint32_t *number)
 {
     const struct run_collective *c = &run_list(r->run, purpose)[index];
     uint32_t *known = &r->number[(size_t)(purpose - RUN_GATHER) * r->run->n_collectives + index];
-    if (*known == SAND_NONE && !c->done && rings_are_coupled(r->run, c->stage)) {
+    if (*known == SAND_NONE && !c->done && run_legs_any(r->run, c->stage, &c->legs, 1)) {
         *known = (uint32_t)r->n_messages;
         SAND_TRY(add_message(
-            r, (struct step_message){.bytes = c->bytes,
-                                     .latency_s = c->latency_s,
+            r, (struct step_message){.legs = c->legs,
                                      .stage = c->stage,
                                      .flow = SAND_NONE,
                                      .parts = r->run->problem->stages[c->stage].n_actors}));

@@ -76,17 +76,20 @@ static enum sand_rc put_send(struct step_run *run, uint32_t a, uint32_t f, doubl
 // ---- data-parallel collectives
 // ----------------------------------------------------------------------
 
-// Starts a collective of a stage on all its rings.
-static enum sand_rc collective_begin(struct step_run *run, enum run_purpose purpose, uint32_t index)
+static enum sand_rc collective_done(struct step_run *run, enum run_purpose purpose, uint32_t index);
+
+// The first or next leg of a collective of a stage sets out, if one is left.
+static enum sand_rc collective_leg(struct step_run *run, enum run_purpose purpose, uint32_t index)
 {
     struct run_collective *c = &run_list(run, purpose)[index];
-    const struct step_stage *stage = &run->problem->stages[c->stage];
-    c->joined_at = run->engine->now;
-    c->pending = stage->n_rings;
-    for (uint32_t i = 0; i < stage->n_rings; i++)
-        SAND_TRY(run_flow_put(run, run->problem->rings[stage->first_ring + i], c->bytes,
-                              c->latency_s, purpose, index));
-    return SAND_OK;
+    SAND_TRY(run_leg(run, c->stage, &c->legs, purpose, index, &c->pending));
+    return c->pending == 0 ? collective_done(run, purpose, index) : SAND_OK;
+}
+
+static enum sand_rc collective_begin(struct step_run *run, enum run_purpose purpose, uint32_t index)
+{
+    run_list(run, purpose)[index].joined_at = run->engine->now;
+    return collective_leg(run, purpose, index);
 }
 
 // An actor is ready for its part of a collective; the last of the stage's actors starts it.
@@ -504,7 +507,7 @@ enum sand_rc step_run_flow_done(struct step_run *run, uint32_t f)
         return step_skeleton_arrived(run, message.subject);
     default:
         return --run_list(run, message.purpose)[message.subject].pending == 0
-                   ? collective_done(run, message.purpose, message.subject)
+                   ? collective_leg(run, message.purpose, message.subject)
                    : SAND_OK;
     }
 }

@@ -69,9 +69,17 @@ struct run_input {
     uint32_t arrived;
 };
 
+// A collective goes through the rings of its stage, one kind after another; a share of what `load`
+// says.
+struct run_legs {
+    const struct step_ring_load *load;
+    double share;
+    uint32_t ring; // the kind to come
+};
+
 struct run_collective {
     uint32_t stage, joined, pending, done;
-    double bytes, latency_s;
+    struct run_legs legs;
     int64_t joined_at;
 };
 
@@ -125,6 +133,14 @@ enum sand_rc run_flow_put(struct step_run *run, uint32_t f, double bytes, double
                           enum run_purpose purpose, uint32_t subject);
 enum sand_rc run_flow_bytes(struct step_run *run, uint32_t f);
 enum sand_rc run_flow_end(struct step_run *run, uint32_t f, struct run_message *message);
+
+// Sends the next leg round all its rings; *pending: flows that it takes, 0 when none was left.
+enum sand_rc run_leg(struct step_run *run, uint32_t stage, struct run_legs *legs,
+                     enum run_purpose purpose, uint32_t subject, uint32_t *pending);
+
+// Whether anything goes round: on rings of any kind, or on those that other jobs meet.
+int run_legs_any(const struct step_run *run, uint32_t stage, const struct run_legs *legs,
+                 int only_coupled);
 
 // Everything of a run but its engine, and ready for step_run_begin. `links`: the engine's link for
 // each of the problem's (NULL: the same numbers). Close it also after a failure.

@@ -90,3 +90,41 @@ enum sand_rc run_flow_end(struct step_run *run, uint32_t f, struct run_message *
     run->free_message = slot;
     return flow->head != SAND_NONE ? flow_begin(run, f) : SAND_OK;
 }
+
+// ---- collectives, leg by leg --------------------------------------------------------------------
+
+static int leg_exists(const struct step_run *run, uint32_t stage, const struct run_legs *legs,
+                      uint32_t ring)
+{
+    return run->problem->stages[stage].n_rings[ring] > 0 &&
+           legs->share * (legs->load->hop_B[ring] + legs->load->latency_s[ring]) > 0;
+}
+
+enum sand_rc run_leg(struct step_run *run, uint32_t stage, struct run_legs *legs,
+                     enum run_purpose purpose, uint32_t subject, uint32_t *pending)
+{
+    const struct step_stage *st = &run->problem->stages[stage];
+    *pending = 0;
+    while (legs->ring < STEP_RINGS && !leg_exists(run, stage, legs, legs->ring))
+        legs->ring++;
+    if (legs->ring == STEP_RINGS)
+        return SAND_OK;
+    const uint32_t ring = legs->ring++;
+    *pending = st->n_rings[ring];
+    for (uint32_t i = 0; i < st->n_rings[ring]; i++)
+        SAND_TRY(run_flow_put(run, run->problem->rings[st->first_ring[ring] + i],
+                              legs->share * legs->load->hop_B[ring],
+                              legs->share * legs->load->latency_s[ring], purpose, subject));
+    return SAND_OK;
+}
+
+int run_legs_any(const struct step_run *run, uint32_t stage, const struct run_legs *legs,
+                 int only_coupled)
+{
+    const struct step_stage *st = &run->problem->stages[stage];
+    for (uint32_t ring = 0; ring < STEP_RINGS; ring++)
+        for (uint32_t i = 0; i < st->n_rings[ring] && leg_exists(run, stage, legs, ring); i++)
+            if (!only_coupled || run->coupled[run->problem->rings[st->first_ring[ring] + i]])
+                return 1;
+    return 0;
+}

@@ -19,15 +19,14 @@ static void *zeroed(size_t n, size_t size, enum sand_rc *rc)
 // Cuts a collective into the part that runs beside compute and the late part. What has neither
 // bytes nor latency is done before it starts.
 static void list_part(struct step_run *run, enum run_purpose purpose, uint32_t index,
-                      uint32_t stage, double bytes, double latency_s, double late)
+                      uint32_t stage, const struct step_ring_load *load, double whole, double late)
 {
-    const double share[2] = {1 - late, late};
-    for (uint32_t part = 0; part < 2; part++)
-        run_list(run, (enum run_purpose)(purpose + part))[index] =
-            (struct run_collective){.stage = stage,
-                                    .bytes = share[part] * bytes,
-                                    .latency_s = share[part] * latency_s,
-                                    .done = !(share[part] * (bytes + latency_s) > 0)};
+    const double share[2] = {whole * (1 - late), whole * late};
+    for (uint32_t part = 0; part < 2; part++) {
+        const struct run_legs legs = {load, share[part], 0};
+        run_list(run, (enum run_purpose)(purpose + part))[index] = (struct run_collective){
+            .stage = stage, .legs = legs, .done = !run_legs_any(run, stage, &legs, 0)};
+    }
 }
 
 // Both collectives of one piece; an operation that has none gets them done.
@@ -36,10 +35,8 @@ static void list_piece(struct step_run *run, uint32_t index, uint32_t stage,
 {
     const struct step_header *h = &run->problem->header;
     const double late_gather = h->overlap_gather ? h->exposed_gather : 0;
-    list_part(run, RUN_GATHER, index, stage, gathers ? chunk->gather_B : 0,
-              gathers ? chunk->gather_latency_s : 0, late_gather);
-    list_part(run, RUN_REDUCE, index, stage, reduces ? chunk->reduce_B : 0,
-              reduces ? chunk->reduce_latency_s : 0, late_reduce);
+    list_part(run, RUN_GATHER, index, stage, &chunk->gather, gathers, late_gather);
+    list_part(run, RUN_REDUCE, index, stage, &chunk->reduce, reduces, late_reduce);
 }
 
 // Collectives per row of a stage: its chunks, or its operations when sharded.
@@ -75,8 +72,7 @@ static void merge_late(struct step_run *run, uint32_t first, uint32_t n)
 {
     struct run_collective *late = &run_list(run, RUN_LATE_REDUCE)[first];
     for (uint32_t i = 1; i < n; i++) {
-        late->bytes += late[i].bytes;
-        late->latency_s += late[i].latency_s;
+        late->legs.share += late[i].legs.share; // pieces of a chunk are equal
         late[i].done = 1;
     }
 }
@@ -104,7 +100,9 @@ static void fill_stage(struct step_run *run, uint32_t s, uint32_t *n)
         if (behind != RUN_BY_PIECE)
             merge_late(run, *n - chunk->pieces, chunk->pieces);
     }
-    const int parallel = p->stages[s].n_rings > 0;
+    int parallel = 0;
+    for (uint32_t ring = 0; ring < STEP_RINGS; ring++)
+        parallel |= p->stages[s].n_rings[ring] > 0;
     stage->n_reduces = parallel ? *n - stage->first_collective : 0;
     stage->n_gathers = parallel && p->header.gathers ? stage->n_reduces : 0;
     stage->reduces_left = parallel ? stage->reduces_left : 0;

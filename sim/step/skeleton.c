@@ -4,21 +4,18 @@
 
 #include "ids.h"
 
-// The last who has a part in it has come: it sets out on its flow, or on all rings of its stage.
+// The last who has a part in it has come: it sets out on its flow, or on rings of its stage.
 static enum sand_rc join(struct step_run *run, uint32_t m)
 {
     struct step_message *message = &run->skeleton->messages[m];
-    const struct step_stage *stage = &run->problem->stages[message->stage];
     if (++message->joined < message->parts)
         return SAND_OK;
-    message->pending = message->flow != SAND_NONE ? 1 : stage->n_rings;
+    message->pending = 1;
     if (message->flow != SAND_NONE)
         return run_flow_put(run, message->flow, message->bytes, message->latency_s, RUN_REPLAYED,
                             m);
-    for (uint32_t i = 0; i < stage->n_rings; i++)
-        SAND_TRY(run_flow_put(run, run->problem->rings[stage->first_ring + i], message->bytes,
-                              message->latency_s, RUN_REPLAYED, m));
-    return SAND_OK;
+    message->legs.ring = 0;
+    return run_leg(run, message->stage, &message->legs, RUN_REPLAYED, m, &message->pending);
 }
 
 // Works towards the next item, or the end. What takes no time is not put off.
@@ -77,9 +74,14 @@ enum sand_rc step_skeleton_begin(struct step_run *run)
 enum sand_rc step_skeleton_arrived(struct step_run *run, uint32_t m)
 {
     struct step_skeleton *skeleton = run->skeleton;
-    if (--skeleton->messages[m].pending > 0)
+    struct step_message *message = &skeleton->messages[m];
+    if (--message->pending > 0)
         return SAND_OK;
-    skeleton->messages[m].arrived = 1;
+    if (message->flow == SAND_NONE)
+        SAND_TRY(run_leg(run, message->stage, &message->legs, RUN_REPLAYED, m, &message->pending));
+    if (message->pending > 0)
+        return SAND_OK;
+    message->arrived = 1;
     for (uint32_t a = 0; a < skeleton->n_programs; a++) {
         struct step_program *program = &skeleton->programs[a];
         if (program->waiting != m)

@@ -28,8 +28,9 @@ struct step_item {
 
 struct step_message {
     double bytes, latency_s;
+    struct run_legs legs; // of a collective, instead of bytes and latency
     uint32_t stage;
-    uint32_t flow;    // SAND_NONE: a collective, on all rings of its stage
+    uint32_t flow;    // SAND_NONE: a collective, on rings of its stage
     uint32_t parts;   // actors who have to join
     uint32_t joined;  // so far
     uint32_t pending; // flows under way

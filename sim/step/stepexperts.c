@@ -46,7 +46,7 @@ uint32_t step_experts_flows(const struct step_traffic *traffic)
 
 uint32_t step_flow_experts(const struct step_traffic *traffic, uint32_t actor, uint32_t outside)
 {
-    return step_flow_ring(traffic, traffic->pp) + (actor * 2 + outside) * traffic->rails_simulated;
+    return step_flows_but_experts(traffic) + (actor * 2 + outside) * traffic->rails_simulated;
 }
 
 // ---- hops ---------------------------------------------------------------------------------------
@@ -224,16 +224,4 @@ double step_experts_tp(const struct step_setting *set)
     const double routed =
         cut > 1 ? experts->per_token * set->split->imbalance * (cut - 1) / (tp - 1) : 0;
     return routed + (experts->shared > 0 ? 1 : 0);
-}
-
-double step_experts_ring_share(const struct step_setting *set, const struct step_traffic *traffic)
-{
-    const double copies = sand_split_expert_copies(set->split), n = traffic->dp;
-    if (n < 2 || copies < 2)
-        return 0;
-    // Copies of an expert are further apart than those of all else: fewer of them in one domain.
-    const double group = (double)set->split->ep * sand_split_expert_tp(set->split) / set->split->tp;
-    const double here = traffic->channels / group;
-    const double share = (copies - 1) / copies / ((n - 1) / n);
-    return share * traffic->channels / (here > 1 ? here : 1);
 }

@@ -24,10 +24,9 @@ enum sand_rc step_experts_edges(struct step_traffic *traffic);
 void step_experts_slow(const struct step_traffic *traffic, double *slowness);
 
 // Bytes and latency of the chunk's all-to-alls; of tensor parallelism inside experts, the factor on
-// what a dense layer's FFN sends; of gradients of experts, bytes of a hop of the rings.
+// what a dense layer's FFN sends.
 void step_experts_set(const struct step_setting *set, const struct step_traffic *traffic,
                       double layers, double forwards, double backwards, struct step_chunk *chunk);
 double step_experts_tp(const struct step_setting *set);
-double step_experts_ring_share(const struct step_setting *set, const struct step_traffic *traffic);
 
 #endif

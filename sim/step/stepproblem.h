@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "rc.h"
+#include "ringshape.h"
 #include "stepprofile.h"
 #include "workload.h"
 
@@ -33,6 +34,11 @@ struct step_flow {
     double upper_Bps; // the most its links would ever allow
 };
 
+// What one collective carries over the rings of each kind: bytes of a hop, and its latency.
+struct step_ring_load {
+    double hop_B[STEP_RINGS], latency_s[STEP_RINGS];
+};
+
 // Work of one model chunk of one stage and one micro-batch.
 struct step_chunk {
     double forward_s, backward_s; // compute; recomputation is in the backward
@@ -42,15 +48,14 @@ struct step_chunk {
     double cp_B[2], cp_latency_s[2];       // exposed context-parallel traffic of a hop
     double experts_B[2], experts_out_B[2]; // exposed all-to-alls: on a port inside, to a domain
     double experts_latency_s[2];
-    double reduce_B, gather_B; // data-parallel bytes of a hop
-    double reduce_latency_s, gather_latency_s;
-    uint32_t pieces; // of the overlapped collectives
+    struct step_ring_load reduce, gather; // of a piece's gradients and weights
+    uint32_t pieces;                      // of the overlapped collectives
     uint32_t pad;
 };
 
 struct step_stage {
     double optimizer_s;
-    uint32_t first_ring, n_rings; // into rings: flows of its data-parallel rings
+    uint32_t first_ring[STEP_RINGS], n_rings[STEP_RINGS]; // into rings: flows of each kind
     uint32_t n_actors;
     uint32_t pad;
 };

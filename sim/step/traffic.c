@@ -7,6 +7,7 @@
 #include "ids.h"
 #include "mem.h"
 #include "stepexperts.h"
+#include "steprings.h"
 #include "waylatency.h"
 
 uint32_t step_flow_tp(const struct step_traffic *traffic, uint32_t actor)
@@ -26,9 +27,15 @@ uint32_t step_flow_send(const struct step_traffic *traffic, uint32_t actor, uint
            (traffic->n_actors + actor * 2 + previous) * traffic->rails_simulated;
 }
 
-uint32_t step_flow_ring(const struct step_traffic *traffic, uint32_t stage)
+uint32_t step_flow_ring(const struct step_traffic *traffic, enum step_ring ring, uint32_t stage)
 {
-    return traffic->n_actors + (traffic->n_actors * 3 + stage) * traffic->rails_simulated;
+    return traffic->n_actors +
+           (traffic->n_actors * 3 + stage * STEP_RINGS + (uint32_t)ring) * traffic->rails_simulated;
+}
+
+uint32_t step_flows_but_experts(const struct step_traffic *traffic)
+{
+    return step_flow_ring(traffic, STEP_RING_ALL, traffic->pp);
 }
 
 uint32_t step_actor_rank(const struct sand_split *split, uint32_t actor)
@@ -243,61 +250,6 @@ uint32_t step_domain_of(const struct step_traffic *traffic, uint32_t actor)
     return sand_fabric_domain_of_node(fabric, step_place_of(traffic, actor, 0).node);
 }
 
-// Whether every n consecutive members of every data-parallel group, from the first, share a
-// scale-up domain (without one: a node).
-static int blocks_stay_inside(const struct step_traffic *traffic, uint32_t n)
-{
-    const uint32_t pp = traffic->pp;
-    for (uint32_t s = 0; s < pp; s++)
-        for (uint32_t d = 0; d < traffic->dp; d++)
-            if (step_domain_of(traffic, d * pp + s) !=
-                step_domain_of(traffic, (d - d % n) * pp + s))
-                return 0;
-    return traffic->dp % n == 0;
-}
-
-// The largest such n, if the first ring leaves its domain at all; else 1. O(actors x divisors).
-static uint32_t ring_channels(const struct step_traffic *traffic)
-{
-    const uint32_t dp = traffic->dp, pp = traffic->pp;
-    uint32_t run = 1;
-    while (run < dp && step_domain_of(traffic, run * pp) == step_domain_of(traffic, 0))
-        run++;
-    if (run == dp)
-        return 1;
-    while (run > 1 && !(dp % run == 0 && blocks_stay_inside(traffic, run)))
-        run--;
-    return run;
-}
-
-// Scale-up domains that the first stage's ring comes through; 0: it stays in one.
-static uint32_t ring_nodes(const struct step_traffic *traffic)
-{
-    uint32_t changes = 0;
-    for (uint32_t d = 0; d < traffic->dp; d++)
-        changes += step_domain_of(traffic, d * traffic->pp) !=
-                   step_domain_of(traffic, (d + 1) % traffic->dp * traffic->pp);
-    return changes;
-}
-
-// A ring over the replicas of one stage and rail. Members that share a domain are visited in
-// rotated order, one rotation a channel, so that every NIC of theirs carries its part.
-static enum sand_rc add_ring(struct step_traffic *traffic, uint32_t stage, uint32_t rail)
-{
-    const uint32_t dp = traffic->dp, pp = traffic->pp, n = traffic->channels;
-    const uint32_t flow = step_flow_ring(traffic, stage) + rail;
-    step_flow_begin(traffic, flow, STEP_FLOW_RING, stage, SAND_NONE, SAND_NONE);
-    for (uint32_t channel = 0; dp > 1 && channel < n; channel++)
-        for (uint32_t i = 0; i < dp; i++) {
-            const uint32_t j = (i + 1) % dp;
-            const uint32_t from = i - i % n + (i % n + channel) % n;
-            const uint32_t to = j - j % n + (j % n + channel) % n;
-            SAND_TRY(step_edge_add(traffic, flow, step_place_of(traffic, from * pp + stage, rail),
-                                   step_place_of(traffic, to * pp + stage, rail)));
-        }
-    return SAND_OK;
-}
-
 static enum sand_rc add_all_edges(struct step_traffic *traffic)
 {
     for (uint32_t a = 0; a < traffic->n_actors; a++)
@@ -308,8 +260,9 @@ static enum sand_rc add_all_edges(struct step_traffic *traffic)
         for (uint32_t previous = 0; previous < 2; previous++)
             SAND_TRY(add_sends(traffic, a, previous));
     for (uint32_t s = 0; s < traffic->pp; s++)
-        for (uint32_t t = 0; t < traffic->rails_simulated; t++)
-            SAND_TRY(add_ring(traffic, s, t));
+        for (int ring = 0; ring < STEP_RINGS; ring++)
+            for (uint32_t t = 0; t < traffic->rails_simulated; t++)
+                SAND_TRY(step_rings_edges(traffic, (enum step_ring)ring, s, t));
     return step_experts_edges(traffic);
 }
 
@@ -441,8 +394,7 @@ void step_traffic_shape(const struct sand_step_question *question, struct step_t
     if (rails_are_equal(traffic))
         traffic->rails = split->tp;
     traffic->rails_simulated = split->tp / traffic->rails;
-    traffic->channels = ring_channels(traffic);
-    traffic->ring_nodes = ring_nodes(traffic);
+    step_rings_shape(traffic);
     step_experts_shape(traffic);
 }
 
@@ -451,9 +403,7 @@ enum sand_rc step_traffic_build(const struct sand_step_question *question, const
                                 struct sand_diag *diag)
 {
     step_traffic_shape(question, traffic);
-    traffic->n_flows = traffic->n_actors +
-                       (3 * traffic->n_actors + traffic->pp) * traffic->rails_simulated +
-                       step_experts_flows(traffic);
+    traffic->n_flows = step_flows_but_experts(traffic) + step_experts_flows(traffic);
     traffic->flows = sand_calloc(traffic->n_flows, sizeof *traffic->flows);
     enum sand_rc rc = traffic->flows == NULL ? SAND_ERR_NOMEM : add_all_edges(traffic);
     if (rc == SAND_OK)

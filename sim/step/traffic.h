@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "ringshape.h"
 #include "step.h"
 
 // One hop of a flow: a route over the network, or from port to port inside a scale-up domain.
@@ -42,7 +43,8 @@ enum step_flow_kind {
     STEP_FLOW_EXPERTS_OUT, // and between domains
     STEP_FLOW_NEXT,
     STEP_FLOW_PREVIOUS,
-    STEP_FLOW_RING
+    STEP_FLOW_RING, // and one kind for each of enum step_ring
+    STEP_FLOW_KINDS = STEP_FLOW_RING + STEP_RINGS
 };
 
 struct step_traffic_flow {
@@ -63,11 +65,9 @@ struct step_traffic {
     const struct sand_step_question *question;
     uint32_t n_actors, pp, dp; // actor a = d * pp + s, where d = replica * cp + context rank: all
                                // dp * cp copies of a stage reduce its gradients together
-    uint32_t ring_nodes;      // nodes that a ring of replicas visits one after another; 0: it stays
-                              // in one
-    uint32_t rails;           // rails standing behind each simulated one (1 = none folded)
-    uint32_t rails_simulated; // flows per context-parallel hop, per send and per stage's rings
-    uint32_t channels;        // rotations of a ring that enters and leaves nodes by different NICs
+    uint32_t rails;            // rails standing behind each simulated one (1 = none folded)
+    uint32_t rails_simulated;  // flows per context-parallel hop, per send and per stage's rings
+    struct step_ring_shape rings[STEP_RINGS];
     struct step_expert_shape experts;
     struct step_traffic_flow *flows;
     uint32_t n_flows;
@@ -81,10 +81,10 @@ struct step_traffic {
     // What ways take beyond their link types' latencies: the longest of any hop of a kind; of a
     // stage's rings the mean over network hops, for a ring goes over all of them. NULL: nothing.
     double tp_extra_s, cp_extra_s, experts_extra_s, send_extra_s;
-    double *ring_extra_s;
+    double *ring_extra_s; // stage after stage, STEP_RINGS each
 };
 
-// Lays out ranks and tells how rings run, routing nothing: the members from n_actors to channels.
+// Lays out ranks and tells how rings run, routing nothing: the members from n_actors to experts.
 // O(actors x divisors).
 void step_traffic_shape(const struct sand_step_question *question, struct step_traffic *traffic);
 
@@ -96,11 +96,13 @@ enum sand_rc step_traffic_build(const struct sand_step_question *question, const
 void step_traffic_free(struct step_traffic *traffic);
 
 // Index of the first flow of a kind: TP flow of actor a; its hop to the next context rank, and
-// sends of actor a towards next/previous (rails_simulated of each); rings of stage s (as many).
+// sends of actor a towards next/previous (rails_simulated of each); rings of a kind and of stage s
+// (as many).
 uint32_t step_flow_tp(const struct step_traffic *traffic, uint32_t actor);
 uint32_t step_flow_cp(const struct step_traffic *traffic, uint32_t actor);
 uint32_t step_flow_send(const struct step_traffic *traffic, uint32_t actor, uint32_t previous);
-uint32_t step_flow_ring(const struct step_traffic *traffic, uint32_t stage);
+uint32_t step_flow_ring(const struct step_traffic *traffic, enum step_ring ring, uint32_t stage);
+uint32_t step_flows_but_experts(const struct step_traffic *traffic);
 
 // For those who add flows of their own (stepexperts.c): a GPU of an actor, its scale-up domain
 // (without one: its node), a flow and its hops.
@@ -138,9 +140,10 @@ static inline uint32_t step_edge_weight(const struct step_edge *edge, uint32_t i
     return i == 0 || i + 1 == edge->n_links ? edge->end_weight : edge->weight;
 }
 
-static inline double step_ring_extra_s(const struct step_traffic *traffic, uint32_t stage)
+static inline double step_ring_extra_s(const struct step_traffic *traffic, enum step_ring ring,
+                                       uint32_t stage)
 {
-    return traffic->ring_extra_s ? traffic->ring_extra_s[stage] : 0;
+    return traffic->ring_extra_s ? traffic->ring_extra_s[stage * STEP_RINGS + ring] : 0;
 }
 
 // How many links of the fabric a link stands for when rails are folded.

@@ -36,19 +36,22 @@ enum sand_rc step_way_latencies(struct step_traffic *traffic)
 {
     if (!traffic->question->fabric->has_latency)
         return SAND_OK;
-    traffic->ring_extra_s = sand_calloc(traffic->pp, sizeof *traffic->ring_extra_s);
+    traffic->ring_extra_s =
+        sand_calloc((size_t)traffic->pp * STEP_RINGS, sizeof *traffic->ring_extra_s);
     if (traffic->ring_extra_s == NULL)
         return SAND_ERR_NOMEM;
     for (uint32_t f = 0; f < traffic->n_flows; f++) {
         const struct step_traffic_flow *flow = &traffic->flows[f];
         const struct flow_latency l = latency_of(traffic, flow);
-        double *of_kind = flow->kind == STEP_FLOW_TP   ? &traffic->tp_extra_s
-                          : flow->kind == STEP_FLOW_CP ? &traffic->cp_extra_s
-                          : flow->kind == STEP_FLOW_EXPERTS || flow->kind == STEP_FLOW_EXPERTS_OUT
-                              ? &traffic->experts_extra_s
-                          : flow->kind == STEP_FLOW_RING ? &traffic->ring_extra_s[flow->stage]
-                                                         : &traffic->send_extra_s;
-        *of_kind = fmax(*of_kind, flow->kind == STEP_FLOW_RING ? l.mean_s : l.longest_s);
+        double *of_kind =
+            flow->kind == STEP_FLOW_TP   ? &traffic->tp_extra_s
+            : flow->kind == STEP_FLOW_CP ? &traffic->cp_extra_s
+            : flow->kind == STEP_FLOW_EXPERTS || flow->kind == STEP_FLOW_EXPERTS_OUT
+                ? &traffic->experts_extra_s
+            : flow->kind >= STEP_FLOW_RING
+                ? &traffic->ring_extra_s[flow->stage * STEP_RINGS + flow->kind - STEP_FLOW_RING]
+                : &traffic->send_extra_s;
+        *of_kind = fmax(*of_kind, flow->kind >= STEP_FLOW_RING ? l.mean_s : l.longest_s);
     }
     return SAND_OK;
 }

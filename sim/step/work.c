@@ -6,6 +6,7 @@
 
 #include "collective.h"
 #include "stepexperts.h"
+#include "steprings.h"
 #include "train.h"
 
 enum { WEIGHT_B = 2 }; // bytes of a gathered parameter: 16-bit weights, whatever the GEMMs run in
@@ -148,24 +149,24 @@ static void set_compute(const struct step_setting *set, const struct step_traffi
 // ---- data-parallel traffic
 // ------------------------------------------------------------------------
 
-// A collective of `bytes` over all copies of a stage in `pieces`, over rotated rings.
-static void ring_piece(const struct step_setting *set, const struct step_traffic *traffic,
-                       uint32_t stage, enum sand_collective_kind kind, double bytes,
-                       uint32_t pieces, double *hop_B, double *latency_s)
+// Adds a collective of `bytes` in every ring of a kind, over rotated rings.
+static void add_ring(const struct step_setting *set, const struct step_traffic *traffic,
+                     uint32_t stage, enum step_ring ring, enum sand_collective_kind kind,
+                     double bytes, struct step_ring_load *load)
 {
-    const uint32_t dp = traffic->dp, nodes = traffic->ring_nodes;
-    const struct sand_collective whole = {kind, dp, bytes / pieces};
+    if (ring == STEP_RINGS || traffic->rings[ring].members < 2 || bytes <= 0)
+        return;
+    const struct step_ring_shape *shape = &traffic->rings[ring];
+    const struct sand_collective whole = {kind, shape->members, bytes};
     const uint32_t steps = sand_collective_steps(&whole);
-    const uint32_t n_network = (uint32_t)((uint64_t)steps * (nodes > 1 ? nodes - 1 : 0) / (dp - 1));
-    const struct sand_link_type network = network_type(set, step_ring_extra_s(traffic, stage));
-    *hop_B = sand_collective_hop_B(&whole) / traffic->channels;
-    *latency_s = sand_collective_latency_s(&whole, set->type->scaleup_link, &network, n_network);
-}
-
-// Whether every micro-batch gathers weights and scatters gradients.
-static int is_sharded(const struct sand_split *split)
-{
-    return split->sharding != SAND_SHARD_OPTIMIZER;
+    const uint32_t n_network =
+        (uint32_t)((uint64_t)steps * (shape->domains > 1 ? shape->domains - 1 : 0) /
+                   (shape->members - 1));
+    const struct sand_link_type network =
+        network_type(set, step_ring_extra_s(traffic, ring, stage));
+    load->hop_B[ring] += sand_collective_hop_B(&whole) / shape->channels;
+    load->latency_s[ring] =
+        sand_collective_latency_s(&whole, set->type->scaleup_link, &network, n_network);
 }
 
 // A layer at a time when sharded, else by buckets.
@@ -174,28 +175,37 @@ static uint32_t pieces_of_chunk(const struct step_setting *set, uint32_t layers)
     const struct sand_split *split = set->split;
     const int overlaps = split->overlap_grad_reduce || split->overlap_param_gather;
     uint32_t pieces = overlaps ? split->buckets / split->virtual_stages : 1;
-    if (is_sharded(split) || pieces > layers)
+    if (sand_split_is_sharded(split) || pieces > layers)
         pieces = layers;
     return pieces < 1 ? 1 : pieces;
+}
+
+// Of the parameters of one kind: what goes round for each piece of them.
+static void add_exchange(const struct step_setting *set, const struct step_traffic *traffic,
+                         uint32_t stage, const struct step_exchange *e, double params,
+                         struct step_chunk *chunk)
+{
+    const double piece = params / chunk->pieces, grad_B = piece * set->split->grad_B;
+    add_ring(set, traffic, stage, e->reduce, e->how, grad_B, &chunk->reduce);
+    add_ring(set, traffic, stage, e->across, SAND_ALL_REDUCE, grad_B / e->shards, &chunk->reduce);
+    add_ring(set, traffic, stage, e->gather, SAND_ALL_GATHER, piece * WEIGHT_B, &chunk->gather);
 }
 
 static void set_dp(const struct step_setting *set, const struct step_traffic *traffic,
                    uint32_t stage, uint32_t index, struct step_chunk *chunk)
 {
     const struct sand_split *split = set->split;
-    chunk->pieces =
-        pieces_of_chunk(set, sand_split_layers(set->q->job->model, split, stage, index));
-    if (traffic->dp == 1)
+    const struct sand_transformer *model = set->q->job->model;
+    const struct sand_params held = sand_split_chunk_params(model, split, stage, index);
+    const struct step_exchange dense = step_exchange_of(split, 0);
+    chunk->pieces = pieces_of_chunk(set, sand_split_layers(model, split, stage, index));
+    if (!step_experts_apart(model, split)) {
+        add_exchange(set, traffic, stage, &dense, held.dense + held.expert, chunk);
         return;
-    const int scatters = split->distributed_optimizer || is_sharded(split);
-    const struct sand_params held =
-        sand_split_chunk_params(set->q->job->model, split, stage, index);
-    const double params = held.dense + held.expert * step_experts_ring_share(set, traffic);
-    ring_piece(set, traffic, stage, scatters ? SAND_REDUCE_SCATTER : SAND_ALL_REDUCE,
-               params * split->grad_B, chunk->pieces, &chunk->reduce_B, &chunk->reduce_latency_s);
-    if (scatters)
-        ring_piece(set, traffic, stage, SAND_ALL_GATHER, params * WEIGHT_B, chunk->pieces,
-                   &chunk->gather_B, &chunk->gather_latency_s);
+    }
+    const struct step_exchange experts = step_exchange_of(split, 1);
+    add_exchange(set, traffic, stage, &dense, held.dense, chunk);
+    add_exchange(set, traffic, stage, &experts, held.expert, chunk);
 }
 
 void step_chunk_set(const struct step_setting *set, const struct step_traffic *traffic,
@@ -210,7 +220,7 @@ void step_chunk_set(const struct step_setting *set, const struct step_traffic *t
 double step_optimizer_s(const struct step_setting *set, uint32_t stage)
 {
     const struct sand_params held = sand_split_stage_params(set->q->job->model, set->split, stage);
-    if (!set->split->distributed_optimizer && !is_sharded(set->split))
+    if (!sand_split_shares_out(set->split))
         return sand_cost_optimizer_s(&set->cost, held.dense + held.expert);
     return sand_cost_optimizer_s(&set->cost,
                                  held.dense / sand_split_shards(set->split) +
@@ -241,10 +251,10 @@ void step_header_set(const struct step_setting *set, struct step_header *h)
     h->chunks = split->virtual_stages;
     h->micro_batches = sand_split_micro_batches(split);
     const int parallel = split->dp * split->cp > 1;
-    h->sharded = parallel && is_sharded(split);
+    h->sharded = sand_split_is_sharded(split) != 0;
     h->split_backward = split->schedule == SAND_SCHEDULE_ZERO_BUBBLE;
     h->gather_backward = h->sharded && split->sharding == SAND_SHARD_PARAMETERS;
-    h->gathers = parallel && (split->distributed_optimizer || h->sharded);
+    h->gathers = sand_split_shares_out(split) != 0;
     h->overlap_reduce = h->sharded || (split->overlap_grad_reduce && parallel);
     h->overlap_gather = h->sharded || (h->gathers && split->overlap_param_gather);
     // What cannot be prefetched or left to run: everything when overlap is switched off.

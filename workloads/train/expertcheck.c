@@ -50,6 +50,13 @@ static size_t check_group(const struct sand_experts *experts, const struct sand_
         "split: ep %u x expert_tp %u does not divide the %llu GPUs of a stage (tp %u x cp %u x dp "
         "%u); lower ep or write expert_tp=\"1\"",
         split->ep, expert_tp, (unsigned long long)gpus, split->tp, split->cp, split->dp);
+    const uint64_t apart =
+        group / split->tp; // copies of the stage from one of an expert to the next
+    REFUSE(apart > 0 && group % split->tp == 0 && split->shard_group > apart &&
+               split->shard_group % apart != 0,
+           "split: shard_group %u is no multiple of the %llu copies that hold all experts once (ep "
+           "%u x expert_tp %u / tp %u); groups would hold unequally many: choose a multiple",
+           split->shard_group, (unsigned long long)apart, split->ep, expert_tp, split->tp);
     REFUSE(
         split->tp > 1 && !split->sequence_parallel,
         "split: experts with tp %u need sequence_parallel=\"yes\": a token is dispatched once, not "

@@ -153,7 +153,7 @@ static double head_B(const struct sand_transformer *model, const struct sand_spl
 // shards; of the largest kind.
 static double gathered_B(const struct sand_transformer *model, const struct sand_split *split)
 {
-    if (split->sharding != SAND_SHARD_PARAMETERS)
+    if (split->sharding != SAND_SHARD_PARAMETERS || !sand_split_is_sharded(split))
         return 0.0;
     const struct sand_layer_census census = sand_model_census(model, 0, model->n_layers);
     double most = 0.0;

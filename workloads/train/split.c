@@ -30,6 +30,17 @@ uint32_t sand_split_expert_shards(const struct sand_split *split)
     return copies > groups ? copies / groups : 1;
 }
 
+int sand_split_shares_out(const struct sand_split *split)
+{
+    return (split->distributed_optimizer || split->sharding != SAND_SHARD_OPTIMIZER) &&
+           sand_split_shards(split) > 1;
+}
+
+int sand_split_is_sharded(const struct sand_split *split)
+{
+    return split->sharding != SAND_SHARD_OPTIMIZER && sand_split_shards(split) > 1;
+}
+
 // A step of more passes would be simulated for minutes; published runs have some thousands.
 enum { MAX_CHUNK_PASSES = 65536 };
 

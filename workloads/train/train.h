@@ -84,6 +84,11 @@ uint32_t sand_split_expert_copies(const struct sand_split *split);
 uint32_t sand_split_shards(const struct sand_split *split);
 uint32_t sand_split_expert_shards(const struct sand_split *split);
 
+// Whether the copies share out anything, and whether also gradients: then every micro-batch
+// reduces them. Groups of one copy share out nothing.
+int sand_split_shares_out(const struct sand_split *split);
+int sand_split_is_sharded(const struct sand_split *split);
+
 // Parameters held by one GPU: those that all dp * cp copies of its stage hold, and its experts, of
 // which there are sand_split_expert_copies. Of a layer, a chunk and a stage; the sum over both. A
 // tied output layer on another stage than the embedding is a copy and counts there.

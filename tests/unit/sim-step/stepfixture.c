@@ -118,6 +118,7 @@ static void set_job(struct step_fixture *f, const struct step_case *what)
     f->job.split.dispatch = what->dispatch;
     f->job.split.imbalance = 1;
     f->job.split.schedule = what->schedule;
+    f->job.split.shard_group = what->shard_group;
     if (what->ep > 0)
         f->model.experts = (struct sand_experts){.n = 16, .per_token = 2, .ffn_hidden = 2048};
     if (what->partial_recompute > 0) {

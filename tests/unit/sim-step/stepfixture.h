@@ -36,6 +36,7 @@ struct step_case {
     uint32_t ep, expert_tp; // ep > 0: a mixture of 16 experts, two a token
     enum sand_dispatch dispatch;
     enum sand_schedule schedule;
+    uint32_t shard_group;
 };
 
 // Builds everything; the question asks for nodes 0.. in order, folded. Aborts the test on failure.

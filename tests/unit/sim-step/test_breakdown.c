@@ -35,10 +35,12 @@ static struct totals totals_of(const struct sand_step_question *q, uint32_t stag
             sum.cp_B += m * chunk.cp_B[b];
             sum.cp_s += m * chunk.cp_latency_s[b];
         }
-        sum.reduce_B += reduces * chunk.pieces * chunk.reduce_B;
-        sum.reduce_s += reduces * chunk.pieces * chunk.reduce_latency_s;
-        sum.gather_B += gathers * chunk.pieces * chunk.gather_B;
-        sum.gather_s += gathers * chunk.pieces * chunk.gather_latency_s;
+        for (int ring = 0; ring < STEP_RINGS; ring++) {
+            sum.reduce_B += reduces * chunk.pieces * chunk.reduce.hop_B[ring];
+            sum.reduce_s += reduces * chunk.pieces * chunk.reduce.latency_s[ring];
+            sum.gather_B += gathers * chunk.pieces * chunk.gather.hop_B[ring];
+            sum.gather_s += gathers * chunk.pieces * chunk.gather.latency_s[ring];
+        }
     }
     return sum;
 }
@@ -110,6 +112,14 @@ Test(breakdown, terms_are_those_of_the_simulation)
                               .sharding = SAND_SHARD_PARAMETERS});
     check(&(struct step_case){
         .n_nodes = 4, .tp = 8, .pp = 1, .dp = 4, .micro_batches = 2, .no_sharding = 1});
+    check(&(struct step_case){.n_nodes = 4,
+                              .dp = 32,
+                              .micro_batches = 2,
+                              .shard_group = 8,
+                              .sharding = SAND_SHARD_PARAMETERS});
+    check(&(struct step_case){.n_nodes = 4, .dp = 32, .micro_batches = 2, .shard_group = 8});
+    check(&(struct step_case){
+        .n_nodes = 4, .tp = 2, .pp = 2, .dp = 8, .micro_batches = 4, .ep = 8, .shard_group = 4});
 }
 
 // One GPU sends nothing; its phases are work, optimizer and overhead, and the flow level agrees to

@@ -69,6 +69,14 @@ static const struct step_case shapes[] = {
      .leaf_oversubscription = 4,
      .sharding = SAND_SHARD_PARAMETERS,
      .dp_exposed = 0.2},
+    {.n_nodes = 4,
+     .tp = 1,
+     .dp = 32,
+     .nodes_per_leaf = 2,
+     .leaf_oversubscription = 4,
+     .sharding = SAND_SHARD_PARAMETERS,
+     .shard_group = 8,
+     .dp_exposed = 0.2},
     {.n_nodes = 4, .tp = 4, .dp = 4, .cp = 2, .nodes_per_leaf = 2, .leaf_oversubscription = 8},
 };
 

@@ -1,0 +1,169 @@
+// Rings of data parallelism over the copies of a stage. Copies of a shard group are consecutive, as
+// ranks of a PyTorch device mesh (replicate, shard) and of InternEvo's zero1 group are.
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "steprings.h"
+
+#include "ids.h"
+#include "train.h"
+
+// ---- who exchanges what -------------------------------------------------------------------------
+
+struct step_exchange step_exchange_of(const struct sand_split *split, int experts)
+{
+    const uint32_t copies = experts ? sand_split_expert_copies(split) : split->dp * split->cp;
+    const uint32_t shards = experts ? sand_split_expert_shards(split) : sand_split_shards(split);
+    const enum step_ring all = experts ? STEP_RING_EXPERTS : STEP_RING_ALL;
+    const enum step_ring group = experts ? STEP_RING_EXPERT_SHARDS : STEP_RING_SHARDS;
+    struct step_exchange e = {all, SAND_ALL_REDUCE, STEP_RINGS, STEP_RINGS, 1};
+    if (shards < 2 || !sand_split_shares_out(split))
+        return e;
+    e.shards = shards;
+    e.gather = shards < copies ? group : all;
+    if (shards < copies && !sand_split_is_sharded(split))
+        return e;
+    e.how = SAND_REDUCE_SCATTER;
+    e.reduce = e.gather;
+    if (shards < copies)
+        e.across = STEP_RING_REPLICAS;
+    return e;
+}
+
+int step_experts_apart(const struct sand_transformer *model, const struct sand_split *split)
+{
+    return model->experts.n > 0 && sand_split_expert_copies(split) != split->dp * split->cp;
+}
+
+// ---- shapes -------------------------------------------------------------------------------------
+
+// Copy of the i-th member of the ring that copy `first` begins.
+static uint32_t copy_of(const struct step_ring_shape *shape, uint32_t first, uint32_t i)
+{
+    return first + i % shape->members * shape->stride;
+}
+
+static uint32_t copy_domain(const struct step_traffic *traffic, uint32_t stage, uint32_t copy)
+{
+    return step_domain_of(traffic, copy * traffic->pp + stage);
+}
+
+// First copies of rings: those whose place in their block of members x stride is below the stride.
+static int begins_ring(const struct step_ring_shape *shape, uint32_t copy)
+{
+    return copy / shape->stride % shape->members == 0;
+}
+
+static int ring_blocks_inside(const struct step_traffic *traffic,
+                              const struct step_ring_shape *shape, uint32_t stage, uint32_t first,
+                              uint32_t n)
+{
+    for (uint32_t i = 0; i < shape->members; i++)
+        if (copy_domain(traffic, stage, copy_of(shape, first, i)) !=
+            copy_domain(traffic, stage, copy_of(shape, first, i - i % n)))
+            return 0;
+    return 1;
+}
+
+// Whether every n consecutive members of every ring, from the first, share a scale-up domain
+// (without one: a node).
+static int blocks_stay_inside(const struct step_traffic *traffic,
+                              const struct step_ring_shape *shape, uint32_t n)
+{
+    for (uint32_t s = 0; s < traffic->pp; s++)
+        for (uint32_t first = 0; first < traffic->dp; first++)
+            if (begins_ring(shape, first) && !ring_blocks_inside(traffic, shape, s, first, n))
+                return 0;
+    return 1;
+}
+
+// The largest such n, if the first ring leaves its domain at all; else 1.
+static uint32_t ring_channels(const struct step_traffic *traffic,
+                              const struct step_ring_shape *shape)
+{
+    const uint32_t home = copy_domain(traffic, 0, 0);
+    uint32_t run = 1;
+    while (run < shape->members && copy_domain(traffic, 0, copy_of(shape, 0, run)) == home)
+        run++;
+    if (run == shape->members)
+        return 1;
+    while (run > 1 && !(shape->members % run == 0 && blocks_stay_inside(traffic, shape, run)))
+        run--;
+    return run;
+}
+
+static uint32_t ring_domains(const struct step_traffic *traffic,
+                             const struct step_ring_shape *shape)
+{
+    uint32_t changes = 0;
+    for (uint32_t i = 0; i < shape->members; i++)
+        changes += copy_domain(traffic, 0, copy_of(shape, 0, i)) !=
+                   copy_domain(traffic, 0, copy_of(shape, 0, i + 1));
+    return changes;
+}
+
+static void use_ring(struct step_traffic *traffic, enum step_ring ring, uint32_t members,
+                     uint32_t stride)
+{
+    struct step_ring_shape *shape = &traffic->rings[ring];
+    if (ring == STEP_RINGS || members < 2)
+        return;
+    *shape = (struct step_ring_shape){.members = members, .stride = stride};
+    shape->channels = ring_channels(traffic, shape);
+    shape->domains = ring_domains(traffic, shape);
+}
+
+// Of one kind of parameters, whose copies are `stride` apart.
+static void use_exchange(struct step_traffic *traffic, const struct step_exchange *e,
+                         uint32_t copies, uint32_t stride)
+{
+    const int all = e->reduce == STEP_RING_ALL || e->reduce == STEP_RING_EXPERTS;
+    use_ring(traffic, e->reduce, all ? copies : e->shards, stride);
+    if (e->gather != e->reduce)
+        use_ring(traffic, e->gather, e->shards, stride);
+    if (e->across != STEP_RINGS && traffic->rings[e->across].members == 0)
+        use_ring(traffic, e->across, copies / e->shards, e->shards * stride);
+}
+
+void step_rings_shape(struct step_traffic *traffic)
+{
+    const struct sand_split *split = &traffic->question->job->split;
+    const struct step_exchange dense = step_exchange_of(split, 0);
+    use_exchange(traffic, &dense, traffic->dp, 1);
+    if (!step_experts_apart(traffic->question->job->model, split))
+        return;
+    const struct step_exchange experts = step_exchange_of(split, 1);
+    const uint32_t copies = sand_split_expert_copies(split);
+    use_exchange(traffic, &experts, copies, traffic->dp / copies);
+}
+
+// ---- hops ---------------------------------------------------------------------------------------
+
+// Members that share a domain are visited in rotated order, one rotation a channel, so that every
+// NIC of theirs carries its part.
+static enum sand_rc add_ring(struct step_traffic *traffic, const struct step_ring_shape *shape,
+                             uint32_t flow, uint32_t first, uint32_t stage, uint32_t rail)
+{
+    const uint32_t n = shape->channels, pp = traffic->pp;
+    for (uint32_t channel = 0; channel < n; channel++)
+        for (uint32_t i = 0; i < shape->members; i++) {
+            const uint32_t j = (i + 1) % shape->members;
+            const uint32_t from = copy_of(shape, first, i - i % n + (i % n + channel) % n);
+            const uint32_t to = copy_of(shape, first, j - j % n + (j % n + channel) % n);
+            SAND_TRY(step_edge_add(traffic, flow, step_place_of(traffic, from * pp + stage, rail),
+                                   step_place_of(traffic, to * pp + stage, rail)));
+        }
+    return SAND_OK;
+}
+
+enum sand_rc step_rings_edges(struct step_traffic *traffic, enum step_ring ring, uint32_t stage,
+                              uint32_t rail)
+{
+    const struct step_ring_shape *shape = &traffic->rings[ring];
+    const uint32_t flow = step_flow_ring(traffic, ring, stage) + rail;
+    step_flow_begin(traffic, flow, STEP_FLOW_RING + ring, stage, SAND_NONE, SAND_NONE);
+    if (shape->members < 2)
+        return SAND_OK;
+    for (uint32_t first = 0; first < traffic->dp; first++)
+        if (begins_ring(shape, first))
+            SAND_TRY(add_ring(traffic, shape, flow, first, stage, rail));
+    return SAND_OK;
+}
