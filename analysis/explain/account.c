@@ -82,8 +82,9 @@ static void add_attempt(const struct sand_explain_rows *rows, const struct sand_
     parts[SAND_ACCOUNT_PLACEMENT] += row->placement_ns;
     parts[SAND_ACCOUNT_NEIGHBOURS] += row->neighbours_ns;
     parts[SAND_ACCOUNT_FAULTS] += row->faults_ns;
+    parts[SAND_ACCOUNT_TRANSFERS] += row->transfers_ns;
     parts[SAND_ACCOUNT_HEALTHY] +=
-        survived_ns - row->placement_ns - row->neighbours_ns - row->faults_ns;
+        survived_ns - row->placement_ns - row->neighbours_ns - row->faults_ns - row->transfers_ns;
     account->survived += row->steps - row->steps_lost;
 }
 
@@ -112,8 +113,9 @@ static void finish(struct sand_account *account)
     account->placement_s = sand_s_from_ns(parts[SAND_ACCOUNT_PLACEMENT]) / n;
     account->neighbours_s = sand_s_from_ns(parts[SAND_ACCOUNT_NEIGHBOURS]) / n;
     account->faults_s = sand_s_from_ns(parts[SAND_ACCOUNT_FAULTS]) / n;
-    account->step_s =
-        account->healthy_s + account->placement_s + account->neighbours_s + account->faults_s;
+    account->transfers_s = sand_s_from_ns(parts[SAND_ACCOUNT_TRANSFERS]) / n;
+    account->step_s = account->healthy_s + account->placement_s + account->neighbours_s +
+                      account->faults_s + account->transfers_s;
 }
 
 void sand_account_make(const struct sand_explain_rows *rows, const struct sand_jobs_row *job,

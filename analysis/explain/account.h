@@ -28,6 +28,7 @@ enum sand_account_part {
     SAND_ACCOUNT_PLACEMENT,  // what its own nodes added to them
     SAND_ACCOUNT_NEIGHBOURS, // what ran beside it added to them
     SAND_ACCOUNT_FAULTS,     // what parts slow or gone since a fault added to them
+    SAND_ACCOUNT_TRANSFERS,  // what saves, restores and data loading on its links did
     SAND_ACCOUNT_SAVES,      // training stood still for them
     SAND_ACCOUNT_LOST,       // whole steps executed and undone by a fault
     SAND_ACCOUNT_CUT,        // time in the step that a fault cut off
@@ -46,7 +47,7 @@ struct sand_account {
     int64_t parts_ns[SAND_ACCOUNT_PARTS];
     // Of the steps that survived; per step in seconds, NaN without any.
     uint64_t survived;
-    double step_s, healthy_s, placement_s, neighbours_s, faults_s;
+    double step_s, healthy_s, placement_s, neighbours_s, faults_s, transfers_s;
 };
 
 // Integer nanoseconds throughout: the parts sum to observed_ns. O(rows).

@@ -18,6 +18,7 @@ static const struct {
     [SAND_ACCOUNT_PLACEMENT] = {"placement_s", "slower by its own placement"},
     [SAND_ACCOUNT_NEIGHBOURS] = {"neighbours_s", "slower by its neighbours"},
     [SAND_ACCOUNT_FAULTS] = {"slow_parts_s", "slower by faulty parts"},
+    [SAND_ACCOUNT_TRANSFERS] = {"transfers_s", "slower by saves and data"},
     [SAND_ACCOUNT_SAVES] = {"saves_s", "standing still for saves"},
     [SAND_ACCOUNT_LOST] = {"lost_steps_s", "faults: steps lost"},
     [SAND_ACCOUNT_CUT] = {"cut_steps_s", "faults: steps cut off"},
@@ -130,6 +131,8 @@ static void print_step(const struct sand_explain_output *output, const struct sa
     sand_explain_time(output, "own placement", account->placement_s, account->step_s);
     sand_explain_time(output, "neighbours", account->neighbours_s, account->step_s);
     sand_explain_time(output, "faulty parts", account->faults_s, account->step_s);
+    if (account->transfers_s > 0)
+        sand_explain_time(output, "saves and data", account->transfers_s, account->step_s);
     sand_explain_time(output, "observed: the sum", account->step_s, 0);
 }
 
@@ -273,6 +276,7 @@ static void put_json(const struct sand_explain_output *output, const struct sand
     sand_explain_number(output, "placement_s", account->placement_s);
     sand_explain_number(output, "neighbours_s", account->neighbours_s);
     sand_explain_number(output, "slow_parts_s", account->faults_s);
+    sand_explain_number(output, "transfers_s", account->transfers_s);
     fputs("}}\n", output->out);
 }
 

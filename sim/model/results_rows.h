@@ -45,6 +45,7 @@ struct sand_attempts_row {
     sand_cell_i64 placement_ns;
     sand_cell_i64 neighbours_ns;
     sand_cell_i64 faults_ns;
+    sand_cell_i64 transfers_ns;
 };
 struct sand_incidents_row {
     sand_cell_u32 replication;

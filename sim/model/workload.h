@@ -175,6 +175,7 @@ struct sand_job_spec {
     const struct sand_transformer *model;
     const struct sand_software *software;
     struct sand_split split;
+    double sequence_B; // of training data, read for each sequence of the batch
     struct sand_checkpoint_spec checkpoint;
     // From a trace.
     long row_line;     // line of the file, 1 = the first; 0: from no trace

@@ -201,6 +201,7 @@ static enum sand_rc set_state(struct sand_world *w)
 static enum sand_rc change(struct sand_world *w, const struct sand_degradation *d)
 {
     SAND_TRY(set_state(w));
+    sand_shared_note(w);
     for (struct sand_world_job *j = w->first_active; j; j = j->active_after) {
         int concerned = 0;
         if (j->in_attempt)

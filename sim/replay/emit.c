@@ -35,7 +35,8 @@ enum sand_rc sand_emit_attempt(struct sand_world *w, const struct sand_world_job
                                           .lost_ns = spent->time_ns - survived->time_ns,
                                           .placement_ns = survived->by_ns[SAND_SLOW_PLACEMENT],
                                           .neighbours_ns = survived->by_ns[SAND_SLOW_NEIGHBOURS],
-                                          .faults_ns = survived->by_ns[SAND_SLOW_FAULTS]};
+                                          .faults_ns = survived->by_ns[SAND_SLOW_FAULTS],
+                                          .transfers_ns = survived->by_ns[SAND_SLOW_TRANSFERS]};
     return sand_emit_row(w, SAND_TABLE_attempts, &row);
 }
 

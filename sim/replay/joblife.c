@@ -110,6 +110,7 @@ void sand_life_phase(struct sand_world *w, struct sand_world_job *j, enum sand_j
     if (phase > SAND_PHASE_QUEUED)
         sand_ledger_set(w->ledger, j->group, phases[phase].gpu_class, w->now_ns);
     sand_coupling_note(w, j);
+    sand_shared_note(w);
 }
 
 // ---- arrival and start --------------------------------------------------------------------------

@@ -117,6 +117,7 @@ static void empty_slot(struct sand_world_job *j)
         sand_glue_close(j->checkpoint);
     sand_free(j->checkpoint);
     sand_ailing_forget(j);
+    sand_shared_forget(j);
     sand_free(j->nodes);
     sand_free(j->announced);
     sand_free(j->id);

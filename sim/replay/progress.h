@@ -17,6 +17,7 @@ enum sand_slow_cause {
     SAND_SLOW_PLACEMENT,  // its own nodes, with nothing else running and nothing broken
     SAND_SLOW_NEIGHBOURS, // what runs beside it
     SAND_SLOW_FAULTS,     // parts slow or gone since a fault, and standing still for new routes
+    SAND_SLOW_TRANSFERS,  // saves, restores and data loading on its links, of any job
     SAND_SLOW_CAUSES
 };
 

@@ -73,6 +73,7 @@ static enum sand_rc flow_event(struct sand_world *w, struct sand_world_job *j)
 {
     j->flow_token = SAND_NO_ENTRY;
     sand_life_settle(w, j);
+    sand_shared_note(w);
     if (j->phase == SAND_PHASE_RESTORING)
         return sand_recovery_advance(w, j);
     return sand_save_durable(w, j);
@@ -225,7 +226,10 @@ static enum sand_rc run_instant(struct sand_world *w, int64_t date)
         next = sand_agenda_peek(&w->agenda);
     }
     SAND_TRY(end_instant(w));
-    return w->ended ? SAND_OK : sand_coupling_settle(w);
+    if (w->ended)
+        return SAND_OK;
+    SAND_TRY(sand_coupling_settle(w));
+    return sand_shared_settle(w);
 }
 
 enum sand_rc sand_pump_run(struct sand_bridge *bridge, void *argument)

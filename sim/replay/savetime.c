@@ -9,14 +9,29 @@ double sand_savetime_B(const struct sand_job_spec *job)
     return job->model ? sand_checkpoint_B(job->model, job->checkpoint.bytes_per_param) : 0;
 }
 
+double sand_savetime_node_Bps(const struct sand_cluster *cluster)
+{
+    const struct sand_node_type *type = cluster->node_type;
+    if (cluster->storage_ports.n_ports == 0)
+        return type->n_storage_nics * type->storage_nic_Bps;
+    return type->nic ? type->n_nics * type->nic->rate_Bps * type->nic->usable : 0;
+}
+
+double sand_savetime_servers_Bps(const struct sand_cluster *cluster, int reading)
+{
+    const struct sand_storage_spec *storage = &cluster->storage;
+    const struct sand_storage_ports *ports = &cluster->storage_ports;
+    const double server_Bps = reading ? storage->server_read_Bps : storage->server_write_Bps;
+    const double ports_Bps = ports->n_ports * ports->port_Bps;
+    const int binds = ports->n_ports > 0 && ports_Bps < server_Bps;
+    return storage->n_servers * (binds ? ports_Bps : server_Bps);
+}
+
 double sand_savetime_Bps(const struct sand_cluster *cluster, const struct sand_job_spec *job,
                          int reading)
 {
-    const struct sand_storage_spec *storage = &cluster->storage;
-    const double client =
-        job->n_nodes * (cluster->node_type->n_storage_nics * cluster->node_type->storage_nic_Bps);
-    const double servers =
-        storage->n_servers * (reading ? storage->server_read_Bps : storage->server_write_Bps);
+    const double client = job->n_nodes * sand_savetime_node_Bps(cluster);
+    const double servers = sand_savetime_servers_Bps(cluster, reading);
     return client < servers ? client : servers;
 }
 

@@ -10,6 +10,9 @@
 
 // Bytes of a checkpoint of the job; 0: unknown, as it has no model.
 double sand_savetime_B(const struct sand_job_spec *job);
+// What a node and all servers carry, over the storage network or the training fabric.
+double sand_savetime_node_Bps(const struct sand_cluster *cluster);
+double sand_savetime_servers_Bps(const struct sand_cluster *cluster, int reading);
 // What its clients and the storage carry, whichever is less; B/s.
 double sand_savetime_Bps(const struct sand_cluster *cluster, const struct sand_job_spec *job,
                          int reading);

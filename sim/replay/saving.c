@@ -67,6 +67,7 @@ enum sand_rc sand_save_flow(struct sand_world *w, struct sand_world_job *j, int 
     const enum sand_rc rc = sand_bridge_flow_start(w->bridge, links, 2, j->bytes, &j->flow);
     if (rc != SAND_OK)
         return sand_fail(w->diag, rc, "job \"%s\": its transfer did not start", j->spec->id);
+    sand_shared_note(w);
     return remember_flow(w, j);
 }
 
@@ -78,6 +79,7 @@ enum sand_rc sand_save_cancel_flow(struct sand_world *w, struct sand_world_job *
     double remaining_B;
     const uint32_t flow = j->flow;
     j->flow = SAND_NONE;
+    sand_shared_note(w);
     return sand_bridge_flow_cancel(w->bridge, flow, &remaining_B);
 }
 

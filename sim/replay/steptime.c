@@ -198,6 +198,7 @@ static enum sand_rc ask_present(struct sand_world *w, struct sand_world_job *j)
     j->rate.step_ns = answer->step_ns;
     j->rate.by_ns[SAND_SLOW_PLACEMENT] = answer->step_ns - j->rate.healthy_ns;
     j->rate.by_ns[SAND_SLOW_NEIGHBOURS] = j->rate.by_ns[SAND_SLOW_FAULTS] = 0;
+    j->rate.by_ns[SAND_SLOW_TRANSFERS] = 0;
     j->rate.data_stall_ns = sand_ns_from_s(answer->profile.data_stall_s);
     return SAND_OK;
 }

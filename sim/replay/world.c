@@ -3,6 +3,7 @@
 #include "world.h"
 
 #include "mem.h"
+#include "savetime.h"
 #include "units.h"
 
 // Most CPU time a call of a policy may take. A decision over a long queue takes milliseconds.
@@ -49,11 +50,9 @@ static double positive_or_one(double Bps)
 
 static enum sand_rc open_links(struct sand_world *w)
 {
-    const struct sand_storage_spec *storage = &w->cluster->storage;
-    const struct sand_node_type *type = w->cluster->node_type;
-    w->write_Bps = storage->n_servers * storage->server_write_Bps;
-    w->read_Bps = storage->n_servers * storage->server_read_Bps;
-    w->client_node_Bps = type->n_storage_nics * type->storage_nic_Bps;
+    w->write_Bps = sand_savetime_servers_Bps(w->cluster, 0);
+    w->read_Bps = sand_savetime_servers_Bps(w->cluster, 1);
+    w->client_node_Bps = sand_savetime_node_Bps(w->cluster);
     // A job has one flow at a time, and at least a place on a node while it has one.
     const uint32_t places = w->cluster->n_nodes * w->most_tenants;
     const uint32_t n = w->source.max_savers < places ? w->source.max_savers : places;
@@ -130,6 +129,7 @@ enum sand_rc sand_world_open(struct sand_world *w, const struct sand_experiment 
     SAND_TRY(sand_pool_open(w));
     SAND_TRY(open_faults(w));
     SAND_TRY(sand_coupling_open(w));
+    SAND_TRY(sand_shared_open(w));
     SAND_TRY(
         sand_glue_open(w, &w->place, SAND_POLICY_PLACE, &experiment->place, SAND_POLICY_PLACE));
     SAND_TRY(sand_glue_open(w, &w->schedule, SAND_POLICY_SCHEDULE, &experiment->schedule,
@@ -161,6 +161,7 @@ void sand_world_close(struct sand_world *w)
     sand_glue_close(&w->recover);
     sand_jobs_close(w);
     sand_coupling_close(w);
+    sand_shared_close(w);
     close_nodes(w);
     sand_free(w->incidents);
     sand_free(w->events);

@@ -3,8 +3,8 @@
 // end, saving.c its checkpoints, progress.c how its steps are counted, recovery.c its faults,
 // incidents.c their books, nodepool.c who has which node, policyglue.c what policies see and may
 // do, steptime.c how long a step takes, ailing.c parts that degrade in time, coupling.c who slows
-// whom, windows.c the series, emit.c the rows.
-// SPDX-License-Identifier: GPL-2.0-or-later
+// whom, sharedstorage.c what transfers and steps make of each other, windows.c the series, emit.c
+// the rows. SPDX-License-Identifier: GPL-2.0-or-later
 #ifndef SAND_SIM_REPLAY_WORLD_H
 #define SAND_SIM_REPLAY_WORLD_H
 
@@ -30,6 +30,7 @@
 #include "replay.h"
 #include "results.h"
 #include "sandtable/policy.h"
+#include "sharedstorage.h"
 #include "sorter.h"
 #include "stepprofile.h"
 
@@ -197,6 +198,7 @@ struct sand_world_job {
     sand_gpu_ns held_gpu_ns;
     struct sand_job_window window;
     struct sand_coupled coupled;
+    struct sand_job_shared *shared; // NULL: no transfer so far
 };
 
 struct sand_world_node {
@@ -307,6 +309,7 @@ struct sand_world {
     size_t n_answers;
 
     struct sand_coupling *coupling; // NULL: one job only
+    struct sand_shared *shared;     // NULL: storage has a network of its own
 
     // What still lies ahead, for "nothing can ever come".
     int arrival_ahead;

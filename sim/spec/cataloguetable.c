@@ -464,7 +464,9 @@ const struct spec_element spec_storage = {
     .kind = SPEC_STORAGE,
     .size = sizeof(struct sand_storage_spec),
     FIELDS(storage_fields),
-    .doc = "Parallel storage, reached over a separate storage network."};
+    .doc =
+        "Parallel storage, reached over a storage network of its own or over the training fabric "
+        "(storage_ports)."};
 
 const struct spec_element spec_model = {.name = "model",
                                         .key = "model",

@@ -158,6 +158,39 @@ const struct spec_element spec_cluster_storage = {
     .size = sizeof(struct sand_storage_spec),
     .doc = "The cluster's storage. Without it no checkpoint can be written."};
 
+static const char *const seats[] = {
+    [SAND_STORAGE_AT_LEAVES] = "leaves", [SAND_STORAGE_AT_SPINES] = "spines", NULL};
+
+static const struct spec_field storage_ports_fields[] = {
+    {.name = "per_server",
+     SPEC_SIZE(struct sand_storage_ports, n_ports),
+     SPEC_PRESET("1"),
+     .doc = "Ports of each storage server."},
+    {.name = "rate",
+     SPEC_QUANTITY(SAND_DIM_BANDWIDTH, struct sand_storage_ports, port_Bps),
+     SPEC_POSITIVE,
+     .doc = "Rate of one such port; a server gives what its ports and its discs allow."},
+    {.name = "at",
+     SPEC_MEMBER(SPEC_WORD, struct sand_storage_ports, at),
+     .words = seats,
+     SPEC_PRESET("leaves"),
+     .doc = "leaves: on the leaves of the nodes (routers of a dragonfly or torus), whose trunks "
+            "what is written comes down; spines: on leaves of their own, whose trunks never bind."},
+    {.name = "leaves",
+     SPEC_WHOLE(struct sand_storage_ports, n_leaves),
+     SPEC_PRESET("0"),
+     .doc = "Leaves that have servers, spread evenly over the fabric; 0: all."},
+};
+
+const struct spec_element spec_storage_ports = {
+    .name = "storage_ports",
+    .key = "storage_ports",
+    FIELDS(storage_ports_fields),
+    .size = sizeof(struct sand_storage_ports),
+    .doc = "The storage is on the training fabric: saves, restores and training data go through "
+           "the nodes' training NICs and share links with the steps of all jobs. Without it the "
+           "storage has a network of its own."};
+
 static const struct spec_field node_group_fields[] = {
     {.name = "id",
      SPEC_MEMBER(SPEC_ID, struct sand_node_group, id),
@@ -256,6 +289,9 @@ static const struct spec_child cluster_children[] = {
      .offset = offsetof(struct sand_cluster, impaired),
      .count_offset = offsetof(struct sand_cluster, n_impaired)},
     {.element = &spec_cluster_storage, .offset = offsetof(struct sand_cluster, storage), .max = 1},
+    {.element = &spec_storage_ports,
+     .offset = offsetof(struct sand_cluster, storage_ports),
+     .max = 1},
 };
 
 const struct spec_element spec_cluster = {

@@ -347,6 +347,13 @@ static const struct spec_field job_fields[] = {
      SPEC_PRESET("0"),
      .form = 1,
      .doc = "Steps to do; 0: until the experiment ends."},
+    {.name = "data_per_sequence",
+     SPEC_QUANTITY(SAND_DIM_BYTES, struct sand_job_spec, sequence_B),
+     SPEC_PRESET("0B"),
+     .form = 1,
+     .doc = "Training data read from the storage for every sequence of the batch, evenly over the "
+            "step. It only meets other traffic where the storage is on the training fabric "
+            "(storage_ports)."},
     {.name = "step_time",
      SPEC_QUANTITY(SAND_DIM_TIME, struct sand_job_spec, step_s),
      .need = SPEC_OPTIONAL,

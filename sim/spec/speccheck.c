@@ -96,6 +96,28 @@ static uint32_t ceil_div(uint32_t a, uint32_t b)
     return a / b + (a % b != 0);
 }
 
+static void check_storage_ports(struct spec_binding *binding, const xmlNode *node,
+                                const struct sand_cluster *cluster)
+{
+    const struct sand_storage_ports *ports = &cluster->storage_ports;
+    const enum sand_fabric_kind kind = cluster->fabric.kind;
+    if (ports->n_ports == 0)
+        return;
+    if (cluster->storage.n_servers == 0)
+        spec_error(binding, place_of(node),
+                   "cluster \"%s\" has <storage_ports> but no <storage>; add one", cluster->name);
+    if (ports->at == SAND_STORAGE_AT_SPINES && kind != SAND_FABRIC_FAT_TREE &&
+        kind != SAND_FABRIC_RAIL_OPTIMISED)
+        spec_error(binding, place_of(node),
+                   "cluster \"%s\": storage_ports has at=\"spines\", but only <fat_tree> and "
+                   "<rail_optimised> have spines that all nodes reach; write at=\"leaves\"",
+                   cluster->name);
+    if (ports->at == SAND_STORAGE_AT_SPINES && ports->n_leaves > 0)
+        spec_error(binding, place_of(node),
+                   "cluster \"%s\": storage_ports has \"leaves\", which only at=\"leaves\" has",
+                   cluster->name);
+}
+
 SPEC_FINISH(cluster)
 {
     (void)extra;
@@ -109,6 +131,7 @@ SPEC_FINISH(cluster)
     if (gpus > UINT32_MAX)
         spec_error(binding, place_of(node), "cluster \"%s\" has %llu GPUs; at most %u are counted",
                    cluster->name, (unsigned long long)gpus, UINT32_MAX);
+    check_storage_ports(binding, node, cluster);
 }
 
 // ---- jobs ----

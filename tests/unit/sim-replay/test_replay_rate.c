@@ -77,7 +77,7 @@ static void run_script(const int64_t (*by_s)[SAND_SLOW_CAUSES], const int64_t *s
 // share.
 Test(replay_rate, the_end_of_a_job_moves)
 {
-    static const int64_t by_s[2][3] = {{0, 10, 0}, {0, 0, 0}};
+    static const int64_t by_s[2][SAND_SLOW_CAUSES] = {{0, 10, 0}, {0, 0, 0}};
     case_set(&c, 1, 2000);
     c.experiment.mfu_window_ns = S(95);
     case_job(&c, "a", 1, 0, 10, 100);
@@ -99,7 +99,7 @@ Test(replay_rate, the_end_of_a_job_moves)
 // MFU and activity of a window follow the rate: at half the speed half the MFU.
 Test(replay_rate, windows_follow)
 {
-    static const int64_t by_s[2][3] = {{0, 0, 10}, {0, 0, 0}};
+    static const int64_t by_s[2][SAND_SLOW_CAUSES] = {{0, 0, 10}, {0, 0, 0}};
     case_set(&c, 1, 400);
     c.experiment.mfu_window_ns = S(100);
     struct sand_job_spec *job = case_job(&c, "a", 1, 0, 10, 0);
@@ -117,7 +117,7 @@ Test(replay_rate, windows_follow)
 // at or after 105 s has the save.
 Test(replay_rate, saves_move_to_the_boundaries_that_come)
 {
-    static const int64_t by_s[1][3] = {{5, 5, 5}};
+    static const int64_t by_s[1][SAND_SLOW_CAUSES] = {{5, 5, 5}};
     case_set(&c, 1, 150);
     c.experiment.mfu_window_ns = S(62);
     case_saves(&c, case_job(&c, "a", 1, 0, 10, 0), "50s", SAND_SAVE_BLOCKING, 5, 1e9);
@@ -136,7 +136,7 @@ Test(replay_rate, saves_move_to_the_boundaries_that_come)
 // A change during a save concerns the next step. Save from 50 to 60 s, change at 55 s.
 Test(replay_rate, a_change_during_a_save_is_the_next_stretchs)
 {
-    static const int64_t by_s[1][3] = {{0, 0, 20}};
+    static const int64_t by_s[1][SAND_SLOW_CAUSES] = {{0, 0, 20}};
     case_set(&c, 1, 150);
     c.experiment.mfu_window_ns = S(55);
     case_saves(&c, case_job(&c, "a", 1, 0, 10, 7), "50s", SAND_SAVE_BLOCKING, 10, 1e9);
@@ -148,7 +148,7 @@ Test(replay_rate, a_change_during_a_save_is_the_next_stretchs)
 // Standing still from 25 s for 100 s: 2.5 steps before, then the rest; all of it is the fault's.
 Test(replay_rate, standing_still_is_lost_time_of_a_step)
 {
-    static const int64_t by_s[1][3] = {{0, 0, 0}}, still_s[1] = {100};
+    static const int64_t by_s[1][SAND_SLOW_CAUSES] = {{0, 0, 0}}, still_s[1] = {100};
     case_set(&c, 1, 300);
     c.experiment.mfu_window_ns = S(25);
     case_job(&c, "a", 1, 0, 10, 12);
@@ -168,12 +168,12 @@ Test(replay_rate, faults_undo_steps_at_the_time_they_took)
     case_fault(&c, "x", 9000, SAND_REMEDY_RESTART, 7, 11, 13, 0);
     case_saves(&c, case_job(&c, "a", 1, 0, 10, 0), "333s", SAND_SAVE_BLOCKING, 5, 1e9);
     case_fault_dates(&c, dates, 2);
-    static int64_t by_s[120][3];
+    static int64_t by_s[120][SAND_SLOW_CAUSES];
     for (int i = 0; i < 120; i++)
         for (int cause = 0; cause < 3; cause++)
             by_s[i][cause] = (i * (7 + cause)) % 5;
     c.experiment.mfu_window_ns = S(487);
-    run_script((const int64_t(*)[3])by_s, NULL, 120);
+    run_script((const int64_t(*)[SAND_SLOW_CAUSES])by_s, NULL, 120);
     const struct sand_incidents_row *incident = &ROWS(&kept, incidents)[0];
     const struct sand_attempts_row *attempt = &ROWS(&kept, attempts)[0];
     cr_assert_geq(N_ROWS(&kept, incidents), 3u);

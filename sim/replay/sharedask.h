@@ -1,0 +1,65 @@
+// Joint questions of steps and transfers, and what is known of them (private to sharedstorage).
+// SPDX-License-Identifier: GPL-2.0-or-later
+#ifndef SAND_SIM_REPLAY_SHAREDASK_H
+#define SAND_SIM_REPLAY_SHAREDASK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "rc.h"
+#include "sharedstorage.h"
+#include "step.h"
+
+// In one question; beyond, those who load its links least are left out.
+enum { SHARED_MOST_JOBS = 16, SHARED_MOST_TRANSFERS = 16 };
+
+// A transfer in progress.
+struct shared_transfer {
+    struct sand_world_job *job;
+    const struct sand_shared_route *route;
+    int reading, is_data;
+    double most_Bps;   // of a stream: it asks for no more, or its NIC gives no more
+    double server_Bps; // of a stream: the servers' part for it
+    double rate_Bps;   // of a stream: the answer
+};
+
+// What is on a link now.
+struct shared_link {
+    double peak_Bps, steps_Bps, transfers_Bps; // sums: of the most of everybody, of the means
+    double capacity_Bps;
+    uint64_t chosen; // number of the question it was last part of
+};
+
+// What jobs and transfers make of each other: the key is who they are, and on which links.
+struct shared_answer;
+
+struct sand_shared {
+    int changed;
+    uint32_t serials;
+    struct shared_link *links; // per fabric link
+    uint32_t *touched;         // those of them that are in use
+    size_t n_touched, touched_capacity;
+    struct sand_world_job **steppers; // jobs that step and load links, in the order of their starts
+    size_t n_steppers, steppers_capacity;
+    struct shared_transfer *transfers;
+    size_t n_transfers, transfers_capacity;
+    uint32_t *chosen; // links of the present question, ascending
+    size_t n_chosen, chosen_capacity;
+    uint64_t question;
+    struct shared_answer *known;
+};
+
+// The next question is about no link yet; then one after the other, ascending.
+void shared_question_begin(struct sand_shared *s);
+enum sand_rc shared_question_link(struct sand_shared *s, uint32_t link);
+
+// What the steppers and transfers on those links make of each other. `job` (NULL: none) and
+// `transfer` (SAND_NONE) are in it at any rate; without transfers if `steps_only`. *step_s: of the
+// job; *stream_Bps: of the transfer.
+enum sand_rc shared_question_ask(struct sand_world *w, struct sand_world_job *job,
+                                 uint32_t transfer, int steps_only, double *step_s,
+                                 double *stream_Bps);
+
+void shared_answers_free(struct sand_shared *s);
+
+#endif

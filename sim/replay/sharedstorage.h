@@ -1,0 +1,45 @@
+// Storage on the training fabric: saves, restores and data loading share links with steps
+// (private). Whatever moves data goes on beside the steps as streams (sim/step/transfer.h). At the
+// end of an instant at which a step or a transfer began or ended, or a part changed, everybody
+// concerned gets its rate from joint questions: a transfer from one of itself and who is on its
+// links; a job what it loses from one of itself, the transfers on its links and the jobs there,
+// less the same without transfers. Transfers that end for one job begin for nobody else, so a set
+// of them is asked for as it is. SPDX-License-Identifier: GPL-2.0-or-later
+#ifndef SAND_SIM_REPLAY_SHAREDSTORAGE_H
+#define SAND_SIM_REPLAY_SHAREDSTORAGE_H
+
+#include <stdint.h>
+
+#include "rc.h"
+#include "transfer.h"
+
+struct sand_world;
+struct sand_world_job;
+struct sand_shared;
+
+// The streams of a job one way, on the nodes and with the parts they were found for.
+struct sand_shared_route {
+    struct sand_streams streams;
+    uint32_t *nodes;
+    uint32_t n_nodes, serial; // serial: no two routes have the same
+    uint8_t state[32];
+    int known, cut; // cut: nothing that works joins it to the storage
+};
+
+struct sand_job_shared {
+    struct sand_shared_route routes[2]; // to the storage, from it
+    double granted_Bps[2];              // what its transfer gets, each way
+};
+
+// w->shared stays NULL where storage has a network of its own.
+enum sand_rc sand_shared_open(struct sand_world *w);
+void sand_shared_close(struct sand_world *w);
+void sand_shared_forget(struct sand_world_job *j);
+
+// Something that matters here has changed, or may have.
+void sand_shared_note(struct sand_world *w);
+
+// At the end of an instant, after sand_coupling_settle.
+enum sand_rc sand_shared_settle(struct sand_world *w);
+
+#endif

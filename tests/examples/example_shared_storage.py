@@ -1,0 +1,52 @@
+# Saves on the training fabric: what they cost a neighbour's steps and its steps cost them, by
+# numbers computed by hand from what one step alone sends.
+# SPDX-License-Identifier: GPL-2.0-or-later
+import json
+import os
+import subprocess
+
+from example_support import PROGRAM, SOURCE, check, close, end, run, table
+
+STEPS, STALL_S = 2000, 1
+NIC_BPS = 50e9 * 0.6136  # 400 Gb/s, as the catalogue's ndr400-ib lets traffic use them
+SAVE_B = 70.55e9 * 14    # Llama 3 70B, as published, 14 bytes a parameter
+
+
+def said(*arguments):
+    done = subprocess.run([PROGRAM, *arguments, "--format=json"], capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)
+
+
+def saves(path):
+    rows = table(path, "checkpoints")
+    durable = rows["durable_ns"] >= 0
+    return (rows["durable_ns"] - rows["begin_ns"])[durable] / 1e9 - STALL_S
+
+
+paths = {name: run(f"shared-storage/{name}.xml", name=name) for name in ("separate", "shared")}
+alone = said("step", os.path.join(SOURCE, "examples", "shared-storage", "shared.xml"), "--job", "trainer")
+step_s, sends_s = alone["step_s"], alone["exposed_dp_s"]
+slow_s = step_s + 2 * sends_s  # 8 of its streams among 24 on uplinks of 8 NICs: a third of the rate
+save_s = SAVE_B / (8 * NIC_BPS) * slow_s / (step_s + sends_s)
+
+separate, shared = (said("explain", paths[name], "--job", "trainer") for name in ("separate", "shared"))
+close(separate["step"]["step_s"], step_s, 1e-9, "separate: the step is that of the job alone")
+check(separate["step"]["transfers_s"] == 0, "separate: saves meet nobody")
+found = saves(paths["shared"])
+close(found.mean(), save_s, 0.02 * save_s, "shared: a save takes")
+lost_s = found.size * save_s * (1 - step_s / slow_s)
+close(shared["transfers_s"], lost_s, 0.02 * lost_s, "shared: the trainer loses to saves")
+close(shared["step"]["step_s"], step_s + lost_s / STEPS, 0.02 * lost_s / STEPS, "shared: its mean step")
+step = shared["step"]
+close(step["step_s"], sum(step[part] for part in ("healthy_s", "placement_s", "neighbours_s", "slow_parts_s", "transfers_s")), 1e-9,
+      "shared: the parts sum to the step")
+
+# Nobody trains beside it: the uplinks alone.
+path = run("shared-storage/shared.xml", "--set", "jobs/job[@id='trainer']/@submit=30min", "--set", "jobs/job[@id='trainer']/@steps=10", name="alone")
+close(saves(path).mean(), SAVE_B / (8 * NIC_BPS), 0.01 * save_s, "alone: a save takes what the uplinks give")
+
+# Equal bytes, however many processes.
+twice = run("shared-storage/shared.xml", "--jobs", "2", name="twice")
+with open(paths["shared"], "rb") as one, open(twice, "rb") as other:
+    check(one.read() == other.read(), "equal bytes with --jobs 1 and 2")
+end()
