@@ -26,6 +26,7 @@ struct sand_fabric_link {
 };
 
 struct fabric_wiring; // how a kind of fabric routes and names; private to the room
+struct sand_fabric_slice;
 struct fabric_detour; // what routing around failures needs; private to the room
 
 struct sand_fabric {
@@ -55,8 +56,10 @@ struct sand_fabric {
     uint32_t groups, routers, endpoints_per_router, global_links, group_links;
     double nonminimal;               // share of the flows (queue pairs) that cross a third group
     uint32_t size[3], n_dims, block; // torus
-    double cable_m[3];               // mean length by enum sand_cable_run; 0: not known
-    int has_latency;                 // of some link
+    int has_circuits;                // circuit switches join its cubes
+    const struct sand_fabric_slice *slice; // NULL: joined as described; see fabricslice.h
+    double cable_m[3];                     // mean length by enum sand_cable_run; 0: not known
+    int has_latency;                       // of some link
     struct sand_fabric_link *links;
     uint32_t n_links;
     // Index of the first link of each class; the order within a class stands in the file of the
@@ -80,9 +83,10 @@ void sand_fabric_free(struct sand_fabric *fabric);
 // routing of fat trees. Two rails: over the scale-up domain of the sender to its NIC on the
 // receiver's rail and on from there (sand_cross_rail); rail only without a scale-up domain:
 // SAND_NONE. Dragonflies: minimal, but for a share `nonminimal` that turns in a third group. Torus:
-// dimension after dimension, the short way round. If the route has something on it that is down:
-// the next equal-cost one, in a fixed order, else a shortest one. O(1); with failures at worst
-// O(links).
+// dimension after dimension, the short way round; over circuits as
+// described, or as a slice has them (fabricslice.h), out of which nothing leads. If the route has
+// something on it that is down: the next equal-cost one, in a fixed order, else a shortest one.
+// O(1); with failures at worst O(links).
 uint32_t sand_fabric_route(const struct sand_fabric *fabric, uint32_t from, uint32_t to,
                            uint32_t links[SAND_ROUTE_MAX]);
 

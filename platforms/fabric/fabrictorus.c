@@ -1,14 +1,16 @@
 // Torus: every NIC has a router with two links in each dimension, all dimensions closed to rings.
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// NIC n stands at x = n mod X, y = n / X mod Y, z = n / X / Y. Order of the links of class TORUS:
-// (NIC * dimensions + dimension) * 2 + way, way 0 towards larger coordinates. With cubes (Jouppi et
-// al., "TPU v4", ISCA 2023) the links that leave a cube of block^3 run through optical circuit
+// NIC n stands at x = n mod X, y = n / X mod Y, z = n / X / Y; of a torus of cubes n mod block^3 in
+// the same way in cube n / block^3, and the cubes among each other. Order of the links of class
+// TORUS: (NIC * dimensions + dimension) * 2 + way, way 0 towards larger coordinates. With circuits
+// (Jouppi et al., "TPU v4", ISCA 2023) the links that leave a cube run through optical circuit
 // switches: the two faces of a dimension's position share one, so there are 3 block^2 of them (48
 // for cubes of 4x4x4), each with two ports per cube.
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "fabricslice.h"
 #include "fabricwiring.h"
 #include "ids.h"
 
@@ -51,6 +53,11 @@ static enum sand_rc check(const struct sand_cluster *cluster, struct sand_diag *
                              "cluster \"%s\": torus size %" PRIu32 " is no multiple of the cubes' "
                              "%" PRIu32,
                              cluster->name, s->size[d], s->block);
+    if (s->block > 0 && s->block * s->block * s->block % type->n_nics != 0)
+        return sand_fail(diag, SAND_ERR_INPUT,
+                         "cluster \"%s\": a cube of %" PRIu32 " places is no whole number of nodes "
+                         "with %" PRIu32 " NICs",
+                         cluster->name, s->block * s->block * s->block, type->n_nics);
     if (s->spreading != SAND_SPREAD_STATIC)
         return sand_fail(diag, SAND_ERR_INPUT,
                          "cluster \"%s\": a torus routes dimension after dimension; spreading is "
@@ -68,6 +75,7 @@ static enum sand_rc shape(const struct sand_cluster *cluster, struct sand_fabric
     f->endpoints_per_leaf = 1;
     f->n_dims = s->size[2] > 1 ? 3 : 2;
     f->block = s->block;
+    f->has_circuits = s->block > 0 && s->circuits;
     for (int d = 0; d < 3; d++)
         f->size[d] = s->size[d];
     classes[SAND_LINK_TORUS] =
@@ -80,7 +88,7 @@ static void count(const struct sand_fabric *f, struct sand_fabric_counts *counts
 {
     counts->routers = f->n_endpoints;
     counts->torus_cables = (uint64_t)f->n_endpoints * f->n_dims;
-    if (f->block == 0)
+    if (!f->has_circuits)
         return;
     const uint64_t face = (uint64_t)f->block * f->block;
     const uint64_t cubes = f->n_endpoints / (face * f->block);
@@ -89,28 +97,48 @@ static void count(const struct sand_fabric *f, struct sand_fabric_counts *counts
     counts->torus_cables -= cubes * face * f->n_dims;
 }
 
+// Cubes in a dimension, or places without cubes.
+static uint32_t cubes_in(const struct sand_fabric *f, uint32_t dim)
+{
+    return f->slice ? f->slice->grid[dim] : f->size[dim] / (f->block > 0 ? f->block : 1);
+}
+
+static uint32_t side(const struct sand_fabric *f, uint32_t dim)
+{
+    return cubes_in(f, dim) * (f->block > 0 ? f->block : 1);
+}
+
 static void split(const struct sand_fabric *f, uint32_t nic, uint32_t at[3])
 {
-    at[0] = nic % f->size[0];
-    at[1] = nic / f->size[0] % f->size[1];
-    at[2] = nic / f->size[0] / f->size[1];
+    const uint32_t b = f->block > 0 ? f->block : 1, inside = nic % (b * b * b);
+    uint32_t cube = nic / (b * b * b);
+    if (f->slice)
+        cube = f->slice->place_of[cube];
+    const uint32_t x = cubes_in(f, 0), y = cubes_in(f, 1);
+    at[0] = cube % x * b + inside % b;
+    at[1] = cube / x % y * b + inside / b % b;
+    at[2] = cube / x / y * b + inside / b / b;
 }
 
 static uint32_t join(const struct sand_fabric *f, const uint32_t at[3])
 {
-    return (at[2] * f->size[1] + at[1]) * f->size[0] + at[0];
+    const uint32_t b = f->block > 0 ? f->block : 1;
+    const uint32_t inside = (at[2] % b * b + at[1] % b) * b + at[0] % b;
+    uint32_t cube = (at[2] / b * cubes_in(f, 1) + at[1] / b) * cubes_in(f, 0) + at[0] / b;
+    if (f->slice)
+        cube = f->slice->cube_at[cube];
+    return cube * b * b * b + inside;
+}
+
+static int is_in_slice(const struct sand_fabric *f, uint32_t nic)
+{
+    return !f->slice || f->slice->place_of[nic / (f->block * f->block * f->block)] != SAND_NONE;
 }
 
 static void place(const struct sand_fabric *f, uint32_t nic, uint32_t *leaf, uint32_t *pod)
 {
-    uint32_t at[3];
-    split(f, nic, at);
     *leaf = nic;
-    *pod = 0;
-    if (f->block > 0)
-        *pod = (at[2] / f->block * (f->size[1] / f->block) + at[1] / f->block) *
-                   (f->size[0] / f->block) +
-               at[0] / f->block;
+    *pod = f->block > 0 ? nic / (f->block * f->block * f->block) : 0;
 }
 
 // ---- routes ----
@@ -128,7 +156,7 @@ static uint32_t attempts(const struct sand_fabric *f)
 
 static uint32_t step(const struct sand_fabric *f, uint32_t coordinate, uint32_t dim, uint32_t way)
 {
-    const uint32_t size = f->size[dim];
+    const uint32_t size = side(f, dim);
     return way == 0 ? (coordinate + 1) % size : (coordinate + size - 1) % size;
 }
 
@@ -137,7 +165,11 @@ static uint32_t step(const struct sand_fabric *f, uint32_t coordinate, uint32_t 
 static uint32_t way_round(const struct sand_fabric *f, const uint32_t at[3], uint32_t to,
                           uint32_t dim, uint32_t *n_steps)
 {
-    const uint32_t size = f->size[dim], up = (to + size - at[dim]) % size;
+    const uint32_t size = side(f, dim), up = (to + size - at[dim]) % size;
+    if (f->slice && f->slice->is_mesh) {
+        *n_steps = to > at[dim] ? to - at[dim] : at[dim] - to;
+        return to < at[dim];
+    }
     const uint32_t way = 2 * up == size ? (at[0] + at[1] + at[2]) % 2 : 2 * up > size;
     *n_steps = way == 0 ? up : size - up;
     return way;
@@ -149,6 +181,8 @@ static uint32_t route(const struct sand_fabric *f, uint32_t from, uint32_t to, u
     (void)path;
     (void)attempt;
     uint32_t at[3], target[3], n = 0;
+    if (!is_in_slice(f, from) || !is_in_slice(f, to))
+        return SAND_NONE;
     split(f, from, at);
     split(f, to, target);
     links[n++] = f->first[SAND_LINK_NIC_UP] + from;
@@ -174,6 +208,8 @@ static uint32_t neighbour(const struct sand_fabric *f, const struct sand_fabric_
 {
     uint32_t at[3];
     const uint32_t dim = owner_at->port / 2;
+    if (!is_in_slice(f, owner_at->owner))
+        return owner_at->owner; // nobody's circuits
     split(f, owner_at->owner, at);
     at[dim] = step(f, at[dim], dim, owner_at->port % 2);
     return join(f, at);

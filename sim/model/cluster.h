@@ -76,9 +76,11 @@ struct sand_fabric_spec {
     // cables between a leaf and a spine.
     uint32_t leaf_links;
     double nonminimal; // dragonflies: share of the flows (queue pairs) that cross a third group
-    // Torus: NICs in x, then y, then z; cubes of block^3 joined by optical circuit switches (0:
-    // none).
+    // Torus: NICs in x, then y, then z; cubes of block^3, one after
+    // another (0: none).
     uint32_t size[3], block;
+    int circuits;       // cubes are joined by circuit switches, not by cables
+    double switching_s; // until another cube's circuits carry traffic; below 0: not given
     double loss;        // packets lost on every network link, 0..1
     double loss_window; // packets in flight of a flow: rate x round trip / packet size
     // Metres of a cable: NIC to switch; between leaf and spine, in a group or cube; above. 0: not

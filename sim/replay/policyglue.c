@@ -224,6 +224,10 @@ static enum sand_rc check_nodes(const struct sand_glue *glue, const struct sand_
             return sand_glue_violation(glue, "gave job \"%s\" node %u twice", j->spec->id, node);
         w->stamp[node] = w->stamps;
     }
+    if (!own && sand_slices_rule(w, j) && !sand_slices_are_whole(w, j, nodes))
+        return sand_glue_violation(
+            glue, "gave job \"%s\" nodes that are neither part of a cube nor %s", j->spec->id,
+            w->fabric->has_circuits ? "whole cubes" : "a box of whole cubes");
     return SAND_OK;
 }
 
@@ -262,6 +266,8 @@ enum sand_rc sand_glue_place(struct sand_world *w, const struct sand_world_job *
     size_t n_allowed;
     const uint32_t *room = sand_pool_room(w, j, &n_room);
     const uint32_t *allowed = of_group(w, j, room, n_room, &n_allowed);
+    if (sand_slices_rule(w, j))
+        allowed = sand_slices_room(w, j, allowed, &n_allowed);
     if (j->spec->n_nodes > n_allowed)
         return SAND_OK;
     SAND_TRY(ask_place(w, j, allowed, n_allowed, nodes, found));
@@ -372,6 +378,14 @@ static enum sand_rc check_recover(const struct sand_world *w, const struct sand_
     return SAND_OK;
 }
 
+static int holds(const uint32_t *nodes, size_t n, uint32_t node)
+{
+    for (size_t i = 0; i < n; i++)
+        if (nodes[i] == node)
+            return 1;
+    return 0;
+}
+
 enum sand_rc sand_glue_recover(struct sand_world *w, const struct sand_world_job *j,
                                uint32_t failed_node, int must_replace,
                                struct sandtable_recover_plan *plan)
@@ -380,6 +394,11 @@ enum sand_rc sand_glue_recover(struct sand_world *w, const struct sand_world_job
     const uint32_t *room = sand_pool_room(w, j, &n_room);
     const uint32_t *spares = of_group(w, j, w->spares, w->n_spares, &n_spares);
     const uint32_t *idle = of_group(w, j, room, n_room, &n_idle);
+    const int has_cubes = sand_slices_rule(w, j);
+    if (has_cubes && must_replace)
+        sand_slices_substitutes(w, j, failed_node, &spares, &n_spares, &idle, &n_idle);
+    else if (has_cubes)
+        n_spares = n_idle = 0; // nothing has to go, and a node alone cannot
     const struct sandtable_recover_request request = {.job = j->index,
                                                       .failed_node = failed_node,
                                                       .must_replace = (uint32_t)must_replace,
@@ -395,5 +414,12 @@ enum sand_rc sand_glue_recover(struct sand_world *w, const struct sand_world_job
     const int returned = w->recover.policy.table.recover->plan(w->recover.self, &request, plan);
     sand_policy_watch_end(&w->watch, outer);
     SAND_TRY(sand_glue_verdict(&w->recover, returned, "plan"));
-    return check_recover(w, j, failed_node, must_replace, plan);
+    SAND_TRY(check_recover(w, j, failed_node, must_replace, plan));
+    if (has_cubes && plan->action == SANDTABLE_RECOVER_REPLACE &&
+        !holds(spares, n_spares, plan->node) && !holds(idle, n_idle, plan->node))
+        return sand_glue_violation(&w->recover,
+                                   "gave job \"%s\" node %u, which was not offered: its cube does "
+                                   "not complete the job's",
+                                   j->spec->id, plan->node);
+    return SAND_OK;
 }

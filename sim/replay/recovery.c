@@ -229,6 +229,9 @@ static enum sand_rc replace(struct sand_world *w, struct sand_world_job *j, uint
     if (incident->missing_rank == SAND_NONE)
         return SAND_OK;
     SAND_TRY(sand_glue_recover(w, j, incident->fault.node, 1, &plan));
+    if (plan.action == SANDTABLE_RECOVER_REPLACE && sand_slices_rule(w, j) &&
+        plan.node != incident->fault.node)
+        return sand_slices_move(w, j, number, plan.node);
     if (plan.action == SANDTABLE_RECOVER_REPLACE) {
         const uint32_t rank = incident->missing_rank;
         incident->missing_rank = SAND_NONE;
@@ -249,8 +252,12 @@ static enum sand_rc gather(struct sand_world *w, struct sand_world_job *j)
     if (j->n_held == j->spec->n_nodes) {
         if (j->nodes_changed)
             SAND_TRY(sand_glue_order(w, j));
-        return timed_phase(w, j, SAND_PHASE_RESTARTING,
-                           sand_fault_restart_ns(w->faults, &newest(w, j)->fault, 0));
+        const int64_t switching_ns = j->switching_ns;
+        j->switching_ns = 0;
+        return timed_phase(
+            w, j, SAND_PHASE_RESTARTING,
+            sand_world_later(sand_fault_restart_ns(w->faults, &newest(w, j)->fault, 0),
+                             switching_ns));
     }
     j->token = SAND_NO_ENTRY;
     if (j->phase != SAND_PHASE_WAITING)

@@ -160,13 +160,18 @@ int sand_steptime_is_simulated(const struct sand_world_job *j)
     return j->spec->kind != SAND_JOB_RECORDED && !(j->spec->step_s > 0);
 }
 
-// The healthy step: the first nodes of an empty cluster.
+// The healthy step: the first nodes of an empty cluster, on a torus of cubes the first that the job
+// may get.
 static enum sand_rc ask_healthy(struct sand_world *w, struct sand_world_job *j)
 {
     struct sand_step_answer *answer;
-    for (uint32_t i = 0; i < j->spec->n_nodes; i++)
+    const uint32_t *nodes = w->placement;
+    size_t n = w->cluster->n_nodes;
+    for (uint32_t i = 0; i < n; i++)
         w->placement[i] = i;
-    const struct sand_step_question q = question_on(w, j, w->placement);
+    if (sand_slices_rule(w, j))
+        nodes = sand_slices_room(w, j, w->placement, &n);
+    const struct sand_step_question q = question_on(w, j, nodes);
     struct sand_step_profile profile = {0};
     sand_step_warn(&q, w->diag);
     SAND_TRY(check_oracle(w, j));

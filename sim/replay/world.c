@@ -127,6 +127,7 @@ enum sand_rc sand_world_open(struct sand_world *w, const struct sand_experiment 
         &w->watch, options->policy_limit_s > 0 ? options->policy_limit_s : policy_limit_s, diag));
     SAND_TRY(open_ledger(w));
     SAND_TRY(sand_pool_open(w));
+    SAND_TRY(sand_slices_open(w));
     SAND_TRY(open_faults(w));
     SAND_TRY(sand_coupling_open(w));
     SAND_TRY(sand_shared_open(w));
@@ -149,6 +150,7 @@ static void close_nodes(struct sand_world *w)
     sand_free(w->room);
     sand_free(w->idle);
     sand_free(w->spares);
+    sand_slices_close(w);
     sand_free(w->stamp);
     sand_free(w->placement);
 }

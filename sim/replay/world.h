@@ -1,10 +1,11 @@
 // The state of one replication and what the files of this room call of each other (private).
 // Who does what: pump.c the loop, jobslots.c which jobs are there, joblife.c a job from arrival to
 // end, saving.c its checkpoints, progress.c how its steps are counted, recovery.c its faults,
-// incidents.c their books, nodepool.c who has which node, policyglue.c what policies see and may
-// do, steptime.c how long a step takes, ailing.c parts that degrade in time, coupling.c who slows
-// whom, sharedstorage.c what transfers and steps make of each other, windows.c the series, emit.c
-// the rows. SPDX-License-Identifier: GPL-2.0-or-later
+// incidents.c their books, nodepool.c who has which node, slices.c who has which cubes,
+// policyglue.c what policies see and may do, steptime.c how long a step takes, ailing.c parts that
+// degrade in time, coupling.c who slows whom, sharedstorage.c what transfers and steps make of each
+// other, windows.c the series, emit.c the rows.
+// SPDX-License-Identifier: GPL-2.0-or-later
 #ifndef SAND_SIM_REPLAY_WORLD_H
 #define SAND_SIM_REPLAY_WORLD_H
 
@@ -31,6 +32,7 @@
 #include "results.h"
 #include "sandtable/policy.h"
 #include "sharedstorage.h"
+#include "slices.h"
 #include "sorter.h"
 #include "stepprofile.h"
 
@@ -147,6 +149,7 @@ struct sand_world_job {
     uint32_t *nodes; // rank order; SAND_NONE: to be replaced
     uint32_t n_held;
     int nodes_changed;              // since the last step question
+    int64_t switching_ns;           // of circuits, before the next restart
     int moved;                      // since the last look at ailing parts
     struct sand_job_ailing *ailing; // NULL: nothing looked at yet
     uint32_t node_gpus;             // held on each of its nodes
@@ -276,6 +279,7 @@ struct sand_world {
     uint32_t *idle, *spares; // ascending ids, valid unless pools_stale
     uint32_t n_idle, n_spares;
     int pools_stale;
+    struct sand_slices slices;
     uint32_t *stamp; // per node: last validation that saw it
     uint32_t stamps;
     uint32_t group_spare, group_down, group_fragment;

@@ -99,6 +99,30 @@ static void check_degradations(struct spec_binding *binding, const xmlNode *node
     }
 }
 
+// What a torus of cubes needs of jobs and, where nodes fail, of its circuits.
+static void check_cubes(struct spec_binding *binding, const xmlNode *node,
+                        const struct sand_experiment *experiment)
+{
+    const struct sand_fabric_spec *fabric = &experiment->cluster.fabric;
+    const struct sand_node_type *type = experiment->cluster.node_type;
+    if (fabric->kind != SAND_FABRIC_TORUS || fabric->block == 0 || !type || type->n_nics == 0)
+        return;
+    if (fabric->circuits && experiment->faults.n_classes > 0 && !(fabric->switching_s >= 0))
+        spec_error(binding, place_of(node),
+                   "nodes fail on a torus of cubes: it lacks \"switching\", the time until another "
+                   "cube's circuits carry traffic; there is no default: measure it or say what you "
+                   "assume");
+    const uint32_t per_cube = fabric->block * fabric->block * fabric->block / type->n_nics;
+    for (size_t i = 0; i < experiment->n_jobs && per_cube > 0; i++) {
+        const struct sand_job_spec *job = &experiment->jobs[i];
+        if (job->n_nodes > per_cube && job->n_nodes % per_cube != 0)
+            spec_error(binding, place_of(node),
+                       "job \"%s\" on %u nodes takes neither part of a cube nor whole cubes, which "
+                       "have %u nodes; write nodes=\"%u\"",
+                       job->id, job->n_nodes, per_cube, job->n_nodes / per_cube * per_cube);
+    }
+}
+
 SPEC_FINISH(experiment)
 {
     (void)extra;
@@ -106,4 +130,5 @@ SPEC_FINISH(experiment)
     check_amounts(binding, node, experiment);
     check_gaps(binding, node, experiment);
     check_degradations(binding, node, experiment);
+    check_cubes(binding, node, experiment);
 }

@@ -430,7 +430,22 @@ static const struct spec_field torus_fields[] = {
     {.name = "block",
      SPEC_WITHIN(0, 37, struct sand_fabric_spec, block),
      SPEC_PRESET("0"),
-     .doc = "Side of the cubes whose faces optical circuit switches join (TPU v4: 4); 0: none."},
+     .doc = "Side of the cubes that the torus is made of, numbered cube after cube (TPU v4: 4); 0: "
+            "none. A job takes whole cubes, or part of one."},
+    {.name = "circuits",
+     SPEC_MEMBER(SPEC_YESNO, struct sand_fabric_spec, circuits),
+     SPEC_PRESET("yes"),
+     .doc =
+         "Optical circuit switches join the cubes' faces: a job's cubes, wherever they stand, are "
+         "a torus of its own, and a cube that fails is switched for another. no: cables join "
+         "them as they stand, and a job takes neighbours that form a box."},
+    {.name = "switching",
+     SPEC_QUANTITY(SAND_DIM_TIME, struct sand_fabric_spec, switching_s),
+     .need = SPEC_OPTIONAL,
+     .unset = -1,
+     .doc = "From the decision to bring another cube into a job's torus until its circuits carry "
+            "traffic; added to the restart. Needed with circuits where nodes fail in time, without "
+            "a default."},
     LOSS,
     CONVERGENCE,
     LATENCY,

@@ -140,7 +140,7 @@ static enum sand_rc add_path(struct step_traffic *traffic, uint32_t flow, uint32
 {
     const struct sand_fabric *fabric = traffic->question->fabric;
     uint32_t links[SAND_ROUTE_MAX], skip = 0;
-    const uint32_t n = sand_fabric_route_path(fabric, source, target, path, links);
+    const uint32_t n = sand_fabric_route_path(&traffic->slice.fabric, source, target, path, links);
     if (n == SAND_NONE) {
         traffic->cut_from = source;
         traffic->cut_to = target;
@@ -404,8 +404,11 @@ enum sand_rc step_traffic_build(const struct sand_step_question *question, const
 {
     step_traffic_shape(question, traffic);
     traffic->n_flows = step_flows_but_experts(traffic) + step_experts_flows(traffic);
+    SAND_TRY(sand_fabric_slice_open(question->fabric, question->nodes, question->job->n_nodes,
+                                    &traffic->slice, diag));
     traffic->flows = sand_calloc(traffic->n_flows, sizeof *traffic->flows);
     enum sand_rc rc = traffic->flows == NULL ? SAND_ERR_NOMEM : add_all_edges(traffic);
+    sand_fabric_slice_close(&traffic->slice);
     if (rc == SAND_OK)
         rc = step_way_latencies(traffic);
     if (rc == SAND_OK)

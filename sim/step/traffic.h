@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "fabricslice.h"
 #include "ringshape.h"
 #include "step.h"
 
@@ -63,6 +64,7 @@ struct step_expert_shape {
 
 struct step_traffic {
     const struct sand_step_question *question;
+    struct sand_fabric_slice slice; // while hops are routed: the fabric as circuits join it
     uint32_t n_actors, pp, dp; // actor a = d * pp + s, where d = replica * cp + context rank: all
                                // dp * cp copies of a stage reduce its gradients together
     uint32_t rails;            // rails standing behind each simulated one (1 = none folded)

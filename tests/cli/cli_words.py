@@ -223,7 +223,7 @@ def full_output(report, scratch):
 # fabric exists. What the format page allows and no other rule forbids is built.
 TORI = [
     ("x=107 y=2 z=1", "NICs, but the torus"), ("x=2 y=107 z=1", "NICs, but the torus"),
-    ("x=2 y=2 z=105", "NICs, but the torus"), ("x=37 y=37 z=37 block=37", "NICs, but the torus"),
+    ("x=2 y=2 z=105", "NICs, but the torus"), ('x=37 y=37 z=37 block=37 switching="0s"', "NICs, but the torus"),
     ("x=2 y=2 z=8", None), ("x=2 y=16 z=1", None), ("x=108 y=2 z=1", "write at most 107"),
     ("x=2 y=2 z=106", "write at most 105"), ("x=4 y=8 z=1 block=38", "write at most 37"),
     ("x=1 y=8 z=4", "write at least 2"),

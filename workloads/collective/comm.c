@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "fabricreduce.h"
+#include "fabricslice.h"
 #include "ids.h"
 #include "mem.h"
 
@@ -42,7 +43,7 @@ uint32_t sand_tree_parent(uint32_t index, uint32_t n, int second)
 // ---- ports of domains ---------------------------------------------------------------------------
 
 struct placing {
-    const struct sand_fabric *fabric;
+    const struct sand_fabric *fabric;      // as circuits join it for the communicator
     uint32_t n_nodes, per_node, last_gpus; // GPUs on the last node
     uint32_t node_ports;                   // NICs used on a full node
     uint32_t ports;                        // of the first domain
@@ -288,10 +289,12 @@ enum sand_rc sand_comm_place(const struct sand_cluster *cluster, const struct sa
                    comm->scaleup->medium == SAND_MEDIUM_SCALEUP;
     if (comm->domains < 2)
         return SAND_OK;
+    struct sand_fabric_slice slice;
+    SAND_TRY(sand_fabric_slice_open(fabric, NULL, p.n_nodes, &slice, diag));
+    p.fabric = &slice.fabric;
     p.load = sand_calloc(fabric->n_links, sizeof *p.load);
-    if (p.load == NULL)
-        return SAND_ERR_NOMEM;
-    const enum sand_rc rc = place_network(&p, diag);
+    const enum sand_rc rc = p.load == NULL ? SAND_ERR_NOMEM : place_network(&p, diag);
     sand_free(p.load);
+    sand_fabric_slice_close(&slice);
     return rc;
 }

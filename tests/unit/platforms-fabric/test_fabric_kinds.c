@@ -107,6 +107,7 @@ Test(fabric_kinds, tpu_v4_cubes)
     f.cluster.fabric = (struct sand_fabric_spec){.kind = SAND_FABRIC_TORUS,
                                                  .size = {16, 16, 16},
                                                  .block = 4,
+                                                 .circuits = 1,
                                                  .spreading = SAND_SPREAD_STATIC,
                                                  .link = &f.port};
     struct sand_fabric_counts c = counts_of(&f);
@@ -116,7 +117,8 @@ Test(fabric_kinds, tpu_v4_cubes)
     cr_expect_eq(2 * c.torus_cables + c.optical_cables, 4096 * 6);
     struct sand_fabric *fabric = build(&f);
     cr_expect_eq(sand_fabric_pod_of_node(fabric, 0), 0);
-    cr_expect_eq(sand_fabric_pod_of_node(fabric, 1), 1); // x = 4..7
+    cr_expect_eq(sand_fabric_pod_of_node(fabric, 15), 0);
+    cr_expect_eq(sand_fabric_pod_of_node(fabric, 16), 1); // cube after cube
     sand_fabric_free(fabric);
 }
 
