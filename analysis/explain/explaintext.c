@@ -2,9 +2,9 @@
 // Widths add up to less than 100 columns.
 #include "explaintext.h"
 
-#include <errno.h>
 #include <string.h>
 
+#include "filegate.h"
 #include "json.h"
 #include "textout.h"
 
@@ -55,7 +55,5 @@ void sand_explain_text(const struct sand_explain_output *output, const char *nam
 
 enum sand_rc sand_explain_finish(const struct sand_explain_output *output, struct sand_diag *diag)
 {
-    if (!ferror(output->out) && fflush(output->out) == 0)
-        return SAND_OK;
-    return sand_fail(diag, SAND_ERR_IO, "cannot write the explanation: %s", strerror(errno));
+    return sand_stream_finish(output->out, "the explanation", diag);
 }

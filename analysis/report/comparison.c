@@ -6,21 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "comparisonfigures.h"
 #include "units.h"
 
-// The tables of one file that are compared.
-struct side {
-    struct sand_results *results;
-    const struct sand_meta *meta;
-    const struct sand_replications_row *runs;
-    const struct sand_groups_row *groups;
-    const struct sand_cluster_row *cluster;
-    const struct sand_jobs_row *jobs;
-    size_t n_runs, n_groups, n_cluster, n_jobs;
-    double *values; // of the figure at hand, by run
-};
-
-static enum sand_rc load(struct side *side, struct sand_arena *arena, struct sand_diag *diag)
+static enum sand_rc load(struct sand_compared_side *side, struct sand_arena *arena,
+                         struct sand_diag *diag)
 {
     const void *rows;
     side->meta = sand_results_meta(side->results);
@@ -32,6 +22,8 @@ static enum sand_rc load(struct side *side, struct sand_arena *arena, struct san
     LOAD(groups, groups);
     LOAD(cluster, cluster);
     LOAD(jobs, jobs);
+    LOAD(incidents, incidents);
+    LOAD(degradations, degradations);
 #undef LOAD
     side->values = sand_arena_alloc(arena, side->n_runs + 1, sizeof *side->values);
     return side->values ? SAND_OK : sand_fail(diag, SAND_ERR_NOMEM, "out of memory");
@@ -39,7 +31,8 @@ static enum sand_rc load(struct side *side, struct sand_arena *arena, struct san
 
 // ---- are they pairs? ----------------------------------------------------------------------------
 
-static enum sand_rc check_runs(const struct side *a, const struct side *b, struct sand_diag *diag)
+static enum sand_rc check_runs(const struct sand_compared_side *a,
+                               const struct sand_compared_side *b, struct sand_diag *diag)
 {
     if (a->meta->seed != b->meta->seed)
         return sand_fail(
@@ -62,7 +55,8 @@ static enum sand_rc check_runs(const struct side *a, const struct side *b, struc
 }
 
 // Jobs stand by replication and number in both.
-static enum sand_rc check_jobs(const struct side *a, const struct side *b, struct sand_diag *diag)
+static enum sand_rc check_jobs(const struct sand_compared_side *a,
+                               const struct sand_compared_side *b, struct sand_diag *diag)
 {
     if (a->n_jobs != b->n_jobs)
         return sand_fail(diag, SAND_ERR_INPUT, "%zu and %zu jobs: these are not the same jobs",
@@ -82,7 +76,7 @@ static enum sand_rc check_jobs(const struct side *a, const struct side *b, struc
 }
 
 // Jobs stand by replication; one without jobs has no rows.
-static void count_jobs(const struct side *side, struct sand_comparison *comparison)
+static void count_jobs(const struct sand_compared_side *side, struct sand_comparison *comparison)
 {
     size_t next = 0;
     for (size_t run = 0; run < side->n_runs; run++) {
@@ -97,113 +91,10 @@ static void count_jobs(const struct side *side, struct sand_comparison *comparis
     }
 }
 
-// ---- figures of one run -------------------------------------------------------------------------
-
-struct figure;
-typedef double figure_value(const struct side *side, size_t run, const struct figure *figure);
-
-struct figure {
-    const char *name;
-    enum sand_compared_kind kind;
-    figure_value *value;
-    const char *by, *group; // of the groups table, or a ledger class
-    size_t offset;          // of the column
-};
-
-static double of_run(const struct side *side, size_t run, const struct figure *figure)
-{
-    double value;
-    memcpy(&value, (const char *)&side->runs[run] + figure->offset, sizeof value);
-    return value;
-}
-
-static double tokens(const struct side *side, size_t run, const struct figure *figure)
-{
-    (void)figure;
-    return side->runs[run].tokens / 1e9;
-}
-
-static double incidents(const struct side *side, size_t run, const struct figure *figure)
-{
-    (void)figure;
-    return (double)side->runs[run].incidents;
-}
-
-// Of jobs that finished: other ends are never averaged in.
-static double of_finished(const struct side *side, size_t run, const struct figure *figure)
-{
-    for (size_t i = 0; i < side->n_groups; i++) {
-        const struct sand_groups_row *row = &side->groups[i];
-        double value;
-        if (row->replication != side->runs[run].replication ||
-            strcmp(row->by.text, figure->by) != 0 || strcmp(row->name.text, figure->group) != 0 ||
-            strcmp(row->ending.text, "finished") != 0)
-            continue;
-        memcpy(&value, (const char *)row + figure->offset, sizeof value);
-        return value;
-    }
-    return NAN;
-}
-
-static double finished_jobs(const struct side *side, size_t run, const struct figure *figure)
-{
-    double n = 0;
-    for (size_t i = 0; i < side->n_groups; i++)
-        if (side->groups[i].replication == side->runs[run].replication &&
-            strcmp(side->groups[i].by.text, figure->by) == 0 &&
-            strcmp(side->groups[i].ending.text, "finished") == 0)
-            n += (double)side->groups[i].jobs;
-    return n;
-}
-
-// A ledger class over all; NULL: what jobs held.
-static double share_of(const struct side *side, size_t run, const struct figure *figure)
-{
-    double part = 0, whole = 0;
-    const uint32_t replication = side->runs[run].replication;
-    for (size_t i = 0; i < side->n_cluster; i++) {
-        if (side->cluster[i].replication != replication)
-            continue;
-        whole += side->cluster[i].gpu_s;
-        if (figure->group && strcmp(side->cluster[i].gpu_class.text, figure->group) == 0)
-            part += side->cluster[i].gpu_s;
-    }
-    for (size_t i = 0; !figure->group && i < side->n_groups; i++)
-        if (side->groups[i].replication == replication &&
-            strcmp(side->groups[i].by.text, "all") == 0)
-            part += side->groups[i].gpu_s;
-    return part / whole;
-}
-
-#define RUN(column) .value = of_run, .offset = offsetof(struct sand_replications_row, column)
-#define FINISHED(column)                                                                           \
-    .value = of_finished, .by = "all", .group = "all",                                             \
-    .offset = offsetof(struct sand_groups_row, column)
-
-static const struct figure figures[] = {
-    {"MFU while stepping", SAND_COMPARED_SHARE, RUN(mfu)},
-    {"goodput MFU", SAND_COMPARED_SHARE, RUN(goodput_mfu)},
-    {"ETTR from first start", SAND_COMPARED_SHARE, RUN(ettr_run)},
-    {"ETTR from eligible", SAND_COMPARED_SHARE, RUN(ettr_total)},
-    {"GPU time held by jobs", SAND_COMPARED_SHARE, .value = share_of},
-    {"useful", SAND_COMPARED_SHARE, .value = share_of, .group = "useful"},
-    {"slowdown", SAND_COMPARED_SHARE, .value = share_of, .group = "slowdown"},
-    {"lost", SAND_COMPARED_SHARE, .value = share_of, .group = "lost"},
-    {"fragment", SAND_COMPARED_SHARE, .value = share_of, .group = "fragment"},
-    {"idle", SAND_COMPARED_SHARE, .value = share_of, .group = "idle"},
-    {"tokens of surviving steps, billion", SAND_COMPARED_NUMBER, .value = tokens},
-    {"unexpected interruptions", SAND_COMPARED_NUMBER, .value = incidents},
-    {"jobs finished", SAND_COMPARED_NUMBER, .value = finished_jobs, .by = "all"},
-    {"wait, mean", SAND_COMPARED_TIME, FINISHED(wait_mean_s)},
-    {"wait, p95", SAND_COMPARED_TIME, FINISHED(wait_p95_s)},
-    {"completion, mean", SAND_COMPARED_TIME, FINISHED(completion_mean_s)},
-    {"bounded slowdown, mean", SAND_COMPARED_NUMBER, FINISHED(slowdown_mean)},
-};
-enum { N_FIGURES = sizeof figures / sizeof figures[0] };
-
 // ---- the comparison -----------------------------------------------------------------------------
 
-static enum sand_rc compare(struct side sides[2], const struct figure *figure,
+static enum sand_rc compare(struct sand_compared_side sides[2],
+                            const struct sand_compared_figure *figure,
                             struct sand_comparison *comparison, struct sand_arena *arena)
 {
     const size_t n = sides[0].n_runs;
@@ -233,8 +124,8 @@ static int compare_names(const void *a, const void *b)
 }
 
 // Names of the groups of one kind in the first file, each once; *n of them.
-static enum sand_rc names_of(const struct side *side, const char *by, struct sand_arena *arena,
-                             const char ***names, size_t *n)
+static enum sand_rc names_of(const struct sand_compared_side *side, const char *by,
+                             struct sand_arena *arena, const char ***names, size_t *n)
 {
     size_t all = 0;
     *n = 0;
@@ -252,7 +143,7 @@ static enum sand_rc names_of(const struct side *side, const char *by, struct san
 }
 
 // Waits and slowdowns of every class and size.
-static enum sand_rc compare_groups(struct side sides[2], const char *by,
+static enum sand_rc compare_groups(struct sand_compared_side sides[2], const char *by,
                                    struct sand_comparison *comparison, struct sand_arena *arena)
 {
     const char **names;
@@ -263,24 +154,27 @@ static enum sand_rc compare_groups(struct side sides[2], const char *by,
         const char *slow = sand_arena_printf(arena, "bounded slowdown: %s %s", by, names[i]);
         if (!wait || !slow)
             return SAND_ERR_NOMEM;
-        const struct figure both[] = {{wait, SAND_COMPARED_TIME, of_finished, by, names[i],
-                                       offsetof(struct sand_groups_row, wait_mean_s)},
-                                      {slow, SAND_COMPARED_NUMBER, of_finished, by, names[i],
-                                       offsetof(struct sand_groups_row, slowdown_mean)}};
+        const struct sand_compared_figure both[] = {
+            {wait, SAND_COMPARED_TIME, sand_figure_of_finished, by, names[i],
+             offsetof(struct sand_groups_row, wait_mean_s), 1},
+            {slow, SAND_COMPARED_NUMBER, sand_figure_of_finished, by, names[i],
+             offsetof(struct sand_groups_row, slowdown_mean), 1}};
         SAND_TRY(compare(sides, &both[0], comparison, arena));
         SAND_TRY(compare(sides, &both[1], comparison, arena));
     }
     return SAND_OK;
 }
 
-static enum sand_rc make(struct side sides[2], struct sand_arena *arena,
+static enum sand_rc make(struct sand_compared_side sides[2], struct sand_arena *arena,
                          struct sand_comparison *comparison)
 {
-    const size_t most = N_FIGURES + 2 * sides[0].n_groups;
+    size_t n;
+    const struct sand_compared_figure *figures = sand_compared_figures(&n);
+    const size_t most = n + 2 * sides[0].n_groups;
     comparison->figures = sand_arena_alloc(arena, most, sizeof *comparison->figures);
     if (!comparison->figures)
         return SAND_ERR_NOMEM;
-    for (size_t i = 0; i < N_FIGURES; i++)
+    for (size_t i = 0; i < n; i++)
         SAND_TRY(compare(sides, &figures[i], comparison, arena));
     SAND_TRY(compare_groups(sides, "class", comparison, arena));
     return compare_groups(sides, "size", comparison, arena);
@@ -290,7 +184,7 @@ enum sand_rc sand_comparison_make(struct sand_results *first, struct sand_result
                                   struct sand_arena *arena, struct sand_comparison *comparison,
                                   struct sand_diag *diag)
 {
-    struct side sides[2] = {{.results = first}, {.results = second}};
+    struct sand_compared_side sides[2] = {{.results = first}, {.results = second}};
     *comparison = (struct sand_comparison){0};
     SAND_TRY(load(&sides[0], arena, diag));
     SAND_TRY(load(&sides[1], arena, diag));

@@ -11,7 +11,14 @@
 #include "store.h"
 #include "summary.h"
 
-enum sand_compared_kind { SAND_COMPARED_SHARE, SAND_COMPARED_TIME, SAND_COMPARED_NUMBER };
+// Shares 0..1, s, numbers, GPU s, J.
+enum sand_compared_kind {
+    SAND_COMPARED_SHARE,
+    SAND_COMPARED_TIME,
+    SAND_COMPARED_NUMBER,
+    SAND_COMPARED_GPU_TIME,
+    SAND_COMPARED_ENERGY
+};
 
 // A figure of both files. Replications in which either has none are left out of all three.
 struct sand_compared {

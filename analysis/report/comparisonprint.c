@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "comparison.h"
+#include "filegate.h"
 #include "json.h"
 #include "summaryparts.h"
 #include "textout.h"
@@ -17,7 +18,10 @@ static const char definitions[] =
     "GPUs x duration, their differences in percentage points; "
     "`show`'s utilisation is of GPUs x the time from first submit to last end; "
     "waits, "
-    "completion and slowdown are of jobs that finished, as `show` defines them. The same seed "
+    "completion and slowdown are of jobs that finished, as `show` defines them; recovery is the "
+    "mean "
+    "of unexpected interruptions that struck no other's recovery and were over by the end, in the "
+    "parts that sum to it; a class of GPU time that neither run has is left out. The same seed "
     "gives "
     "both the same jobs, and every node the k-th fault at the same time in use.";
 
@@ -29,6 +33,10 @@ static struct sand_text text_of(double value, enum sand_compared_kind kind)
         return sand_text_fixed(100 * value, 3);
     if (kind == SAND_COMPARED_TIME)
         return sand_text_quantity(value, SAND_DIM_TIME);
+    if (kind == SAND_COMPARED_GPU_TIME)
+        return sand_text_fixed(value / 3600, 1); // GPU-hours
+    if (kind == SAND_COMPARED_ENERGY)
+        return sand_text_fixed(value / 3.6e9, 2); // MWh
     return sand_text_fixed(value, 2);
 }
 
@@ -60,6 +68,12 @@ static void print_figure(FILE *out, enum sand_style style, const struct sand_com
     fprintf(out, "  %s\n", is_clear(figure) ? "yes" : "");
 }
 
+// What neither run ever has is left out for people: most runs have no spares, no degradations.
+static int is_nothing(const struct sand_compared *figure)
+{
+    return figure->difference.n == 0 || (figure->first.mean == 0 && figure->second.mean == 0);
+}
+
 static void print_side(FILE *out, const char *name, const struct sand_meta *meta)
 {
     fprintf(out, "  %-8s%s, digest %.12s\n", name, meta->name, meta->digest);
@@ -85,12 +99,12 @@ enum sand_rc sand_comparison_print(const struct sand_comparison *comparison, enu
     fprintf(out, "\n%-*s%*s%*s%*s%*s  %s\n", LABEL, "", COLUMN, "first", COLUMN, "second", COLUMN,
             "difference", COLUMN + 2, "+-", "clear");
     for (size_t i = 0; i < comparison->n_figures; i++) {
-        if (comparison->figures[i].difference.n > 0)
+        if (!is_nothing(&comparison->figures[i]))
             print_figure(out, style, &comparison->figures[i]);
     }
     fputc('\n', out);
     sand_text_wrap(out, definitions, 0);
-    return sand_summary_finish(out, diag);
+    return sand_stream_finish(out, "the comparison", diag);
 }
 
 // ---- JSON ---------------------------------------------------------------------------------------
@@ -106,7 +120,7 @@ static void put_number(FILE *out, const char *key, double value)
 enum sand_rc sand_comparison_json(const struct sand_comparison *comparison, FILE *out,
                                   struct sand_diag *diag)
 {
-    static const char *const units[] = {"share", "s", ""};
+    static const char *const units[] = {"share", "s", "", "GPU s", "J"};
     fprintf(out,
             "{\"pairs\":%zu,\"jobs_per_replication\":{\"least\":%zu,\"most\":%zu},\"seed\":%llu,"
             "\"figures\":[",
@@ -124,5 +138,5 @@ enum sand_rc sand_comparison_json(const struct sand_comparison *comparison, FILE
         fprintf(out, ",\"clear\":%s}", is_clear(figure) ? "true" : "false");
     }
     fputs("]}\n", out);
-    return sand_summary_finish(out, diag);
+    return sand_stream_finish(out, "the comparison", diag);
 }

@@ -120,6 +120,7 @@ static enum sand_rc load_small(struct sand_results *results, struct sand_rowset 
     LOAD(steps);
     LOAD(cluster);
     LOAD(groups);
+    LOAD(degradations);
 #undef LOAD
     return SAND_OK;
 }
@@ -290,6 +291,7 @@ static enum sand_rc make(const struct sand_rowset *rows, struct sand_arena *aren
     SAND_TRY(sand_overview_steps(rows, arena, overview));
     SAND_TRY(sand_overview_saves(rows, arena, overview));
     SAND_TRY(sand_overview_groups(rows, arena, overview));
+    SAND_TRY(sand_overview_degradations(rows, arena, overview));
     return sand_overview_faults(rows, arena, overview);
 }
 

@@ -55,6 +55,13 @@ struct sand_fault_group { // by cause, or by class
     double lost_gpu_s; // all runs; what struck during a recovery is in the loss of that recovery
 };
 
+struct sand_degradation_group { // by class, all runs
+    const char *name, *effect;
+    size_t n, n_unnoticed; // strikes; of them healed, or the run over, before anybody noticed
+    size_t n_jobs;         // jobs that strikes cost time, each strike's counted
+    double still_s, slow_s, lost_gpu_s; // of these jobs
+};
+
 enum { SAND_RECOVERY_PARTS = 7 };
 extern const char *const sand_recovery_part_names[SAND_RECOVERY_PARTS];
 
@@ -110,14 +117,16 @@ struct sand_overview {
     double capacity_gpu_s, allocated_gpu_s;          // a run
     struct sand_fault_group *causes, *fault_classes; // by lost GPU time, most first
     size_t n_causes, n_fault_classes;
+    struct sand_degradation_group *degradations; // by lost GPU time, most first
+    size_t n_degradations;
     struct sand_recovery_times recovery[2]; // unexpected, planned
     struct sand_saves saves;
     struct sand_job_states states;
     struct sand_job_group *groups; // by kind, name and ending
     size_t n_groups;
-    // GPU time held, and useful on GPUs asked for, over capacity x window; classes fragment and
-    // idle, and what was held and not asked for, over capacity x time.
-    struct sand_summary use, useful_use, fragment, idle, unasked;
+    // Over capacity x window: GPU time held; of it useful on GPUs asked for, and not asked for;
+    // class fragment; and what no job held on other nodes (idle, spare, down).
+    struct sand_summary use, useful_use, unasked, fragment, jobless;
     double window_s; // first submit to last end, mean over runs
 };
 
@@ -137,6 +146,8 @@ enum sand_rc sand_overview_groups(const struct sand_rowset *rows, struct sand_ar
                                   struct sand_overview *overview);
 enum sand_rc sand_overview_faults(const struct sand_rowset *rows, struct sand_arena *arena,
                                   struct sand_overview *overview);
+enum sand_rc sand_overview_degradations(const struct sand_rowset *rows, struct sand_arena *arena,
+                                        struct sand_overview *overview);
 
 // Position of a replication among the runs, n_replications if it is none of them. O(1) when they
 // are numbered without gaps.

@@ -62,7 +62,7 @@ static double window_of(const struct sand_rowset *rows, uint32_t replication)
     return last > first ? sand_s_from_ns(last - first) : 0;
 }
 
-enum use { USE_HELD, USE_USEFUL, USE_UNASKED, USE_FRAGMENT, USE_IDLE, USES };
+enum use { USE_HELD, USE_USEFUL, USE_UNASKED, USE_FRAGMENT, USE_JOBLESS, USES };
 
 static void add_groups(const struct sand_rowset *rows, uint32_t replication, double uses[USES])
 {
@@ -76,17 +76,13 @@ static void add_groups(const struct sand_rowset *rows, uint32_t replication, dou
     }
 }
 
-static void add_classes(const struct sand_rowset *rows, uint32_t replication, double uses[USES])
+// Where jobs are there are fragments: none outside the window.
+static void add_fragments(const struct sand_rowset *rows, uint32_t replication, double uses[USES])
 {
-    for (size_t i = 0; i < rows->n_cluster; i++) {
-        const struct sand_cluster_row *row = &rows->cluster[i];
-        if (row->replication != replication)
-            continue;
-        if (strcmp(row->gpu_class.text, "fragment") == 0)
-            uses[USE_FRAGMENT] += row->gpu_s;
-        else if (strcmp(row->gpu_class.text, "idle") == 0)
-            uses[USE_IDLE] += row->gpu_s;
-    }
+    for (size_t i = 0; i < rows->n_cluster; i++)
+        if (rows->cluster[i].replication == replication &&
+            strcmp(rows->cluster[i].gpu_class.text, "fragment") == 0)
+            uses[USE_FRAGMENT] += rows->cluster[i].gpu_s;
 }
 
 static enum sand_rc summarise_use(const struct sand_rowset *rows, struct sand_arena *arena,
@@ -97,21 +93,21 @@ static enum sand_rc summarise_use(const struct sand_rowset *rows, struct sand_ar
                                                 [USE_USEFUL] = &overview->useful_use,
                                                 [USE_UNASKED] = &overview->unasked,
                                                 [USE_FRAGMENT] = &overview->fragment,
-                                                [USE_IDLE] = &overview->idle};
+                                                [USE_JOBLESS] = &overview->jobless};
     double *const shares = sand_arena_alloc(arena, USES * n + 1, sizeof *shares);
     if (!shares)
         return SAND_ERR_NOMEM;
     for (size_t i = 0; i < n; i++) {
         const uint32_t replication = rows->replications[i].replication;
         const double window_s = window_of(rows, replication);
+        const double whole = overview->capacity_gpus * window_s;
         double uses[USES] = {0};
         add_groups(rows, replication, uses);
-        add_classes(rows, replication, uses);
+        add_fragments(rows, replication, uses);
+        uses[USE_JOBLESS] = fmax(0, whole - uses[USE_HELD] - uses[USE_FRAGMENT]);
         overview->window_s += window_s / (double)n;
         for (int use = 0; use < USES; use++)
-            shares[(size_t)use * n + i] =
-                uses[use] /
-                (overview->capacity_gpus * (use <= USE_USEFUL ? window_s : overview->duration_s));
+            shares[(size_t)use * n + i] = uses[use] / whole;
     }
     for (int use = 0; use < USES; use++)
         *targets[use] = sand_summarise(shares + (size_t)use * n, n);

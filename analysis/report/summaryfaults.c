@@ -152,6 +152,55 @@ static void print_recovery(FILE *out, enum sand_style style, const struct sand_o
     print_recovery_notes(out, overview->recovery);
 }
 
+// ---- degradations
+// -----------------------------------------------------------------------------------
+
+static void print_degradation(FILE *out, enum sand_style style,
+                              const struct sand_degradation_group *group, double all_gpu_s,
+                              double runs)
+{
+    struct sand_text name;
+    snprintf(name.s, sizeof name.s, "%s (%s)", group->name, group->effect);
+    fputs("  ", out);
+    sand_text_pad(out, name.s, SAND_TEXT_LABEL);
+    sand_text_pad_left(out, sand_text_grouped((double)group->n / runs).s, 9);
+    sand_text_pad_left(out, sand_text_grouped((double)group->n_jobs / runs).s, 11);
+    sand_text_pad_left(out, sand_text_grouped(group->lost_gpu_s / HOUR_S / runs).s, 17);
+    sand_text_pad_left(out, sand_text_percent(group->lost_gpu_s / all_gpu_s).s, 9);
+    if (all_gpu_s > 0.0)
+        sand_text_bar(out, style, group->lost_gpu_s / all_gpu_s);
+    fputc('\n', out);
+}
+
+static void print_degradations(FILE *out, enum sand_style style,
+                               const struct sand_overview *overview)
+{
+    const double runs = (double)overview->n_runs;
+    double n = 0, n_unnoticed = 0, still_s = 0, slow_s = 0, lost_gpu_s = 0;
+    if (overview->n_degradations == 0)
+        return;
+    for (size_t i = 0; i < overview->n_degradations; i++) {
+        const struct sand_degradation_group *group = &overview->degradations[i];
+        n += (double)group->n;
+        n_unnoticed += (double)group->n_unnoticed;
+        still_s += group->still_s;
+        slow_s += group->slow_s;
+        lost_gpu_s += group->lost_gpu_s;
+    }
+    sand_text_heading(out, style, "DEGRADATIONS", "    a run   jobs hit   cost GPU-hours    share");
+    for (size_t i = 0; i < overview->n_degradations && i < MOST_GROUPS; i++)
+        print_degradation(out, style, &overview->degradations[i], lost_gpu_s, runs);
+    if (overview->n_degradations > MOST_GROUPS)
+        fprintf(out, "  and %zu classes more that cost less\n",
+                overview->n_degradations - MOST_GROUPS);
+    fprintf(out, "  a run: jobs stood still for %s and were slow for %s, %s of the allocated;\n",
+            sand_text_quantity(still_s / runs, SAND_DIM_TIME).s,
+            sand_text_quantity(slow_s / runs, SAND_DIM_TIME).s,
+            sand_text_percent(lost_gpu_s / runs / overview->allocated_gpu_s).s);
+    fprintf(out, "  %s of %s strikes were over before anybody noticed\n",
+            sand_text_grouped(n_unnoticed / runs).s, sand_text_grouped(n / runs).s);
+}
+
 void sand_summary_print_faults(FILE *out, enum sand_style style,
                                const struct sand_overview *overview)
 {
@@ -164,4 +213,5 @@ void sand_summary_print_faults(FILE *out, enum sand_style style,
                      runs);
     }
     print_recovery(out, style, overview);
+    print_degradations(out, style, overview);
 }

@@ -69,17 +69,21 @@ static void print_by(FILE *out, const struct sand_overview *overview, const char
 
 // ---- use ----------------------------------------------------------------------------------------
 
-static const char use_definitions[] =
-    "held: GPU time held by jobs; useful: GPU time of surviving steps at the healthy step's pace, "
-    "on "
-    "GPUs asked for, no wait for data; both over GPUs x window, the window from first submit to "
-    "last "
-    "end. not asked: GPU time held beyond what was asked for, since nodes were held whole; "
-    "fragment: "
-    "free GPUs of nodes that jobs hold in part; idle: nodes without a job; these over GPUs x the "
-    "whole time. Lines of groups: their part of held and useful, and not asked over what they "
-    "held. "
-    "Every ending counts.";
+// The whole is the same for all: GPUs x the time in which there were jobs.
+static const char use_definitions[] = "All of GPUs x window, the window from first submit to last "
+                                      "end, means over replications. held: "
+                                      "GPU time held by jobs; useful: of surviving steps at the "
+                                      "healthy step's pace, on GPUs asked for, "
+                                      "no wait for data; not asked: held beyond what was asked "
+                                      "for, since a job that does not fill its "
+                                      "last node holds all of it";
+static const char shared_definition[] =
+    ", unless it asks for less than one node, which it then shares";
+static const char use_rest[] =
+    "; fragment: free GPUs of nodes that jobs hold in part; no job: nodes that are idle, set apart "
+    "or "
+    "down. held, fragment and no job add up to all. Lines of groups: their part of held and of "
+    "useful, and not asked over what they held themselves. Every ending counts.";
 
 static void put_share(FILE *out, enum sand_style style, const char *label,
                       const struct sand_summary *share)
@@ -120,19 +124,22 @@ static void print_use_by(FILE *out, const struct sand_overview *overview, const 
 
 static void print_use(FILE *out, enum sand_style style, const struct sand_overview *overview)
 {
-    sand_text_heading(out, style, "USE OF THE GPUS", "    share of GPU time");
+    sand_text_heading(out, style, "USE OF THE GPUS", "    share");
     put_share(out, style, "utilisation (held)", &overview->use);
     put_share(out, style, "useful utilisation", &overview->useful_use);
-    put_share(out, style, "not asked for", &overview->unasked);
+    put_share(out, style, "held, not asked for", &overview->unasked);
     put_share(out, style, "fragment", &overview->fragment);
-    put_share(out, style, "idle", &overview->idle);
+    put_share(out, style, "no job", &overview->jobless);
     fprintf(out, "  %-32s%9s%9s%11s\n", "by group", "held", "useful", "not asked");
     print_use_by(out, overview, "class");
     print_use_by(out, overview, "size");
-    fprintf(out, "  GPU time held by jobs / (%s GPUs x %s from first submit to last end)\n",
+    char text[sizeof use_definitions + sizeof shared_definition + sizeof use_rest];
+    fprintf(out, "  all: %s GPUs x %s from first submit to last end\n",
             sand_text_whole(overview->capacity_gpus).s,
             sand_text_quantity(overview->window_s, SAND_DIM_TIME).s);
-    sand_text_wrap(out, use_definitions, 0);
+    snprintf(text, sizeof text, "%s%s%s", use_definitions,
+             overview->shares_nodes ? shared_definition : "", use_rest);
+    sand_text_wrap(out, text, 0);
 }
 
 void sand_summary_print_groups(FILE *out, enum sand_style style,

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <inttypes.h>
 
+#include "filegate.h"
 #include "json.h"
 #include "summaryparts.h"
 
@@ -178,6 +179,26 @@ static void put_groups(struct json *json, const char *name, const struct sand_fa
     end(json, ']');
 }
 
+static void put_degradations(struct json *json, const struct sand_overview *overview)
+{
+    const double runs = (double)overview->n_runs;
+    begin(json, "degradations", '[');
+    for (size_t i = 0; i < overview->n_degradations; i++) {
+        const struct sand_degradation_group *const group = &overview->degradations[i];
+        begin(json, NULL, '{');
+        text(json, "name", group->name);
+        text(json, "effect", group->effect);
+        number(json, "count", (double)group->n / runs);
+        number(json, "unnoticed", (double)group->n_unnoticed / runs);
+        number(json, "jobs", (double)group->n_jobs / runs);
+        number(json, "still_s", group->still_s / runs);
+        number(json, "slow_s", group->slow_s / runs);
+        number(json, "lost_gpu_s", group->lost_gpu_s / runs);
+        end(json, '}');
+    }
+    end(json, ']');
+}
+
 static void put_recovery(struct json *json, const char *name,
                          const struct sand_recovery_times *times)
 {
@@ -236,7 +257,7 @@ static void put_job_groups(struct json *json, const struct sand_overview *overvi
     number(json, "useful_utilisation", overview->useful_use.mean);
     number(json, "not_asked_share", overview->unasked.mean);
     number(json, "fragment_share", overview->fragment.mean);
-    number(json, "idle_share", overview->idle.mean);
+    number(json, "no_job_share", overview->jobless.mean);
     begin(json, "job_groups", '[');
     for (size_t i = 0; i < overview->n_groups; i++) {
         const struct sand_job_group *const group = &overview->groups[i];
@@ -283,6 +304,7 @@ static void put_overview(struct json *json, const struct sand_overview *overview
     put_classes(json, overview);
     put_groups(json, "causes", overview->causes, overview->n_causes, runs);
     put_groups(json, "fault_classes", overview->fault_classes, overview->n_fault_classes, runs);
+    put_degradations(json, overview);
     put_recovery(json, "recovery_unexpected", &overview->recovery[0]);
     put_recovery(json, "recovery_planned", &overview->recovery[1]);
     put_saves(json, &overview->saves);
@@ -302,7 +324,7 @@ enum sand_rc sand_summary_json(struct sand_results *results, FILE *out, struct s
     enum sand_rc rc = sand_overview_make(results, &arena, &overview, diag);
     if (rc == SAND_OK) {
         put_overview(&json, &overview);
-        rc = sand_summary_finish(out, diag);
+        rc = sand_stream_finish(out, "the summary", diag);
     }
     sand_arena_clear(&arena);
     return rc;

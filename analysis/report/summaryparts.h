@@ -20,7 +20,4 @@ void sand_summary_print_groups(FILE *out, enum sand_style style,
 void sand_summary_print_rest(FILE *out, enum sand_style style,
                              const struct sand_overview *overview);
 
-// SAND_ERR_IO if anything could not be written.
-enum sand_rc sand_summary_finish(FILE *out, struct sand_diag *diag);
-
 #endif

@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "summary.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <locale.h>
 #include <math.h>
 #include <string.h>
 
+#include "filegate.h"
 #include "overview.h"
 #include "summaryparts.h"
 
@@ -227,13 +227,6 @@ static void print_all(FILE *out, enum sand_style style, const struct sand_overvi
     sand_summary_print_rest(out, style, overview);
 }
 
-enum sand_rc sand_summary_finish(FILE *out, struct sand_diag *diag)
-{
-    if (fflush(out) == 0 && !ferror(out))
-        return SAND_OK;
-    return sand_fail(diag, SAND_ERR_IO, "cannot write the summary: %s", strerror(errno));
-}
-
 enum sand_rc sand_summary_print(struct sand_results *results, enum sand_style style, FILE *out,
                                 struct sand_diag *diag)
 {
@@ -247,7 +240,7 @@ enum sand_rc sand_summary_print(struct sand_results *results, enum sand_style st
         uselocale(before);
         if (c != (locale_t)0)
             freelocale(c);
-        rc = sand_summary_finish(out, diag);
+        rc = sand_stream_finish(out, "the summary", diag);
     }
     sand_arena_clear(&arena);
     return rc;

@@ -191,6 +191,19 @@ enum sand_rc sand_file_append(const char *path, const void *data, size_t size,
     return SAND_OK;
 }
 
+// ---- streams
+// ----------------------------------------------------------------------------------------
+
+enum sand_rc sand_stream_finish(FILE *out, const char *what, struct sand_diag *diag)
+{
+    if (!ferror(out) && fflush(out) == 0)
+        return SAND_OK;
+    clearerr(out);
+    if (fputc('\n', out) != EOF && fflush(out) == 0)
+        return sand_fail(diag, SAND_ERR_IO, "cannot write %s: a part of it is lost", what);
+    return sand_fail(diag, SAND_ERR_IO, "cannot write %s: %s", what, strerror(errno));
+}
+
 // ---- commit
 // ---------------------------------------------------------------------------------------
 

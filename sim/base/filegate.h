@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "diag.h"
 
@@ -33,6 +34,11 @@ enum sand_rc sand_scratch_append(int fd, const void *data, size_t size, struct s
 // Reads exactly `size` bytes that were appended.
 enum sand_rc sand_scratch_read(int fd, uint64_t offset, void *data, size_t size,
                                struct sand_diag *diag);
+
+// Everything written to `out` is on its way, or SAND_ERR_IO with the system's reason; `what` was to
+// be written. A stream whose buffer failed to go out earlier has lost that reason, so it is tried
+// again.
+enum sand_rc sand_stream_finish(FILE *out, const char *what, struct sand_diag *diag);
 
 // Makes the directory and its parents. Existing is fine.
 enum sand_rc sand_dir_make(const char *path, struct sand_diag *diag);

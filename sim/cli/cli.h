@@ -158,8 +158,8 @@ const struct sand_library *sand_cli_libraries(size_t *n);
 // ---- results
 // --------------------------------------------------------------------------------------
 
-// Opens a results file and prints its summary to stdout.
-enum sand_rc sand_cli_show(const char *path, struct sand_diag *diag);
+// Opens a results file and prints its summary to stdout, for people or as JSON.
+enum sand_rc sand_cli_show(const char *path, int json, struct sand_diag *diag);
 
 // SAND_ERR_UNIT, naming the first few, if a job of the results file was left unfinished or waiting.
 // A job without an end of its own (no steps, no duration) is never unfinished.

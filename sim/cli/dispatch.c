@@ -1,9 +1,7 @@
 // The commands of the program, and how it ends.
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <errno.h>
-#include <string.h>
-
 #include "cli.h"
+#include "filegate.h"
 
 static const struct sand_verb *const verbs[] = {
     &sand_verb_run,        &sand_verb_validate,       &sand_verb_step,
@@ -32,13 +30,18 @@ static void print_version(FILE *out, struct argp_state *state)
         fprintf(out, "%s %s\n", libraries[i].name, libraries[i].version);
 }
 
-// A write error on stdout (a full disk) must not look like success.
+// A write error on stdout (a full disk) must not look like success. A verb that ended with an error
+// of files has said which.
 static enum sand_rc close_output(enum sand_rc rc)
 {
-    if (!ferror(stdout) && fflush(stdout) == 0)
+    struct sand_diag diag = {0};
+    if (rc == SAND_ERR_IO && (ferror(stdout) || fflush(stdout) != 0))
         return rc;
-    fprintf(stderr, "error: cannot write to standard output: %s\n", strerror(errno));
-    return rc == SAND_OK ? SAND_ERR_IO : rc;
+    if (sand_stream_finish(stdout, "to standard output", &diag) != SAND_OK && rc == SAND_OK)
+        rc = SAND_ERR_IO;
+    sand_diag_print(&diag, stderr);
+    sand_diag_clear(&diag);
+    return rc;
 }
 
 int sand_cli_main(int argc, char **argv)

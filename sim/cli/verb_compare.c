@@ -36,7 +36,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
             argp_error(state, "--format is \"%s\": must be text or json", arg);
         return 0;
     case ARGP_KEY_ARG:
-        sand_cli_one_argument(state, &o->paths[o->paths[0] != NULL], arg);
+        if (o->paths[1])
+            argp_error(state,
+                       "two results files are compared, but there are \"%s\", \"%s\" and \"%s\"",
+                       o->paths[0], o->paths[1], arg);
+        o->paths[o->paths[0] != NULL] = arg;
         return 0;
     case ARGP_KEY_END:
         if (!o->paths[1])

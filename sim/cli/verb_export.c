@@ -75,11 +75,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static enum sand_rc write_out(const struct export_options *export, const char *text, size_t size,
                               struct sand_diag *diag)
 {
-    if (!export->output.path)
-        return fwrite(text, 1, size, stdout) == size
-                   ? SAND_OK
-                   : sand_fail(diag, SAND_ERR_IO, "cannot write to standard output");
-    return sand_file_write(export->output.path, text, size, diag);
+    if (export->output.path)
+        return sand_file_write(export->output.path, text, size, diag);
+    fwrite(text, 1, size, stdout);
+    return sand_stream_finish(stdout, "to standard output", diag);
 }
 
 static enum sand_rc write_fabric(const struct export_options *export, const struct sand_spec *spec,

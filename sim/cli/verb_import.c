@@ -95,9 +95,8 @@ static enum sand_rc write_result(const struct import_arguments *import,
                   result->n_unknown, result->n_assumed, result->n_deviations);
     if (import->output.path)
         return sand_file_write(import->output.path, result->xml, result->size, diag);
-    return fwrite(result->xml, 1, result->size, stdout) == result->size
-               ? SAND_OK
-               : sand_fail(diag, SAND_ERR_IO, "cannot write to standard output");
+    fwrite(result->xml, 1, result->size, stdout);
+    return sand_stream_finish(stdout, "to standard output", diag);
 }
 
 static enum sand_rc execute(const struct import_arguments *import, struct sand_diag *diag)

@@ -163,7 +163,7 @@ static enum sand_rc finish(const struct run_options *run, const struct sand_expe
     if (!path)
         rc = sand_fail(diag, SAND_ERR_NOMEM, "out of memory");
     else if (!run->quiet)
-        rc = sand_cli_show(path, diag);
+        rc = sand_cli_show(path, 0, diag);
     if (rc == SAND_OK && !run->quiet)
         fprintf(stderr, "results: %s\n", path);
     if (rc == SAND_OK && experiment->n_mixes == 0)

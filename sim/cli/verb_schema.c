@@ -1,6 +1,7 @@
 // sandtable schema: the schema of experiments, the format page, the --set paths.
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "cli.h"
+#include "filegate.h"
 #include "spec.h"
 
 enum { KEY_FORMAT = 256, KEY_PATHS };
@@ -42,9 +43,14 @@ static enum sand_rc run(int argc, char **argv)
     static const struct argp argp = {options, parse, "", doc, NULL, NULL, NULL};
     writer_fn *writer = sand_spec_write_schema;
     sand_cli_parse(&argp, argc, argv, &writer);
+    struct sand_diag diag = {0};
     enum sand_rc rc = writer(stdout);
-    if (rc != SAND_OK && !ferror(stdout)) // that is reported for every verb
-        fprintf(stderr, "error: %s\n", sand_rc_text(rc));
+    if (rc == SAND_ERR_IO)
+        sand_stream_finish(stdout, "the schema", &diag);
+    else if (rc != SAND_OK)
+        sand_fail(&diag, rc, "%s", sand_rc_text(rc));
+    sand_diag_print(&diag, stderr);
+    sand_diag_clear(&diag);
     return rc;
 }
 

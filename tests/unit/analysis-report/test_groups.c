@@ -42,7 +42,7 @@ static void fill(struct sand_rowset *rows, struct sand_overview *overview, struc
     groups[4] = row(5, "class", "b", "finished", 3, 20);
     groups[5] = row(5, "class", "a", "finished", 4, 20);
     groups[6] = row(5, "size", "9-64 GPUs", "finished", 7, 20);
-    static struct sand_cluster_row classes[3] = {{.replication = 4, .gpu_s = 80},
+    static struct sand_cluster_row classes[3] = {{.replication = 5, .gpu_s = 80},
                                                  {.replication = 4, .gpu_s = 1200},
                                                  {.replication = 5, .gpu_s = 700}};
     sand_cell_set(&classes[0].gpu_class, "fragment");
@@ -87,13 +87,15 @@ Test(groups, utilisation_is_held_time_over_capacity_and_window)
     fill(&rows, &o, &arena);
     cr_expect_float_eq(o.use.mean, (1000.0 / 1000 + 700.0 / 2000) / 2, 1e-12);
     cr_expect_float_eq(o.window_s, 150, 1e-9);
-    // Half of it was useful, whatever the ending; a quarter was not asked for, of 10 GPUs x 400 s.
+    // Half of it was useful, whatever the ending; a quarter was not asked for.
     cr_expect_float_eq(o.useful_use.mean, (500.0 / 1000 + 350.0 / 2000) / 2, 1e-12);
-    cr_expect_float_eq(o.unasked.mean, (250.0 + 175.0) / 2 / 4000, 1e-12);
-    // Of the ledger: 80 GPU-seconds of fragments and 1,200 of idle nodes in one run, none in the
-    // other.
-    cr_expect_float_eq(o.fragment.mean, 80.0 / 2 / 4000, 1e-12);
-    cr_expect_float_eq(o.idle.mean, 1200.0 / 2 / 4000, 1e-12);
+    cr_expect_float_eq(o.unasked.mean, (250.0 / 1000 + 175.0 / 2000) / 2, 1e-12);
+    // The first run's jobs hold all there is in its window, the other's leave 1,300 of 2,000. 80 of
+    // these are fragments; the rest of 4,000 GPU-s, before the first submit and after the last end,
+    // is no part of it.
+    cr_expect_float_eq(o.fragment.mean, 80.0 / 2000 / 2, 1e-12);
+    cr_expect_float_eq(o.jobless.mean, 1220.0 / 2000 / 2, 1e-12);
+    cr_expect_float_eq(o.use.mean + o.fragment.mean + o.jobless.mean, 1, 1e-12, "all of it");
     sand_arena_clear(&arena);
 }
 
@@ -113,7 +115,7 @@ Test(groups, printed_with_their_definitions)
     cr_expect(strstr(text, "class b"), "%s", text);
     cr_expect(strstr(text, "size 9-64 GPUs held "), "%s", text);
     cr_expect(strstr(text, "first start - submit"), "%s", text);
-    cr_expect(strstr(text, "useful: GPU time of surviving steps"), "%s", text);
+    cr_expect(strstr(text, "useful: of surviving steps"), "%s", text);
     cr_expect(strstr(text, "10 GPUs x 2.5 min from first submit to last end"), "%s", text);
     for (const char *line = text; *line; line += strcspn(line, "\n") + 1)
         cr_expect_leq(strcspn(line, "\n"), 100, "%s", line);
