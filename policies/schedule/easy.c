@@ -7,8 +7,9 @@
 // enough nodes; a later job may start now if it ends by then, or if it needs no more than the extra
 // nodes that the head leaves. All is planned anew at every instant at which something happened. The
 // profile is the general form of that rule: with one reservation nodes are short at the shadow time
-// only, and what is free there beside the head are the extra nodes. Where jobs share nodes, counts
-// do not tell whether a job fits: easyshared.c applies the same rule node by node.
+// only, and what is free there beside the head are the extra nodes. Where jobs share nodes or ask
+// for groups of them, counts do not tell whether a job fits: easyshared.c applies the rule node by
+// node.
 #include "sandtable/policy.h"
 
 #include <math.h>
@@ -31,8 +32,8 @@ struct easy {
     const struct sandtable_host *host;
     enum order order;
     size_t queue_depth, reservation_depth; // queue_depth 0: all
-    int shared;                            // jobs of less than a node share nodes
-    struct sand_shared_plan shared_plan;
+    int by_node; // jobs share nodes or ask for groups of them: counts tell too little
+    struct sand_easy_shared by_node_plan;
     struct sand_waitlist waiting;
     struct release *running; // by end, then in the order of their starts
     size_t n_running, capacity;
@@ -57,11 +58,8 @@ static int easy_create(const struct sandtable_host *host, void **self)
     easy->order = (enum order)host->param(host, "order");
     easy->queue_depth = (size_t)host->param(host, "queue_depth");
     easy->reservation_depth = (size_t)host->param(host, "reservation_depth");
-    easy->shared = host->shares_nodes(host);
+    easy->by_node = host->shares_nodes(host) || host->has_groups(host);
     *self = easy;
-    if (easy->shared && easy->reservation_depth > 1)
-        return host->fail(host, "reservation_depth above 1 counts whole nodes: where jobs share "
-                                "nodes (allocation=\"gpus\") one job holds a reservation");
     return 0;
 }
 
@@ -111,7 +109,7 @@ static double key_of(const struct easy *easy, const struct sand_waiting *job)
 static int note_arrival(struct easy *easy, const struct sandtable_job *view)
 {
     struct sand_waiting job = {.job = view->job,
-                               .n_nodes = view->n_nodes * (easy->shared ? view->node_gpus : 1),
+                               .n_nodes = view->n_nodes * (easy->by_node ? view->node_gpus : 1),
                                .walltime_ns =
                                    view->walltime_ns >= 0 ? view->walltime_ns : INT64_MAX};
     job.key = key_of(easy, &job);
@@ -123,7 +121,7 @@ static int easy_on_event(void *self, const struct sandtable_event *event)
     struct easy *easy = self;
     if (event->kind == SANDTABLE_EVENT_JOB_ARRIVED)
         return note_arrival(easy, easy->host->job(easy->host, event->job));
-    if (event->kind == SANDTABLE_EVENT_JOB_ENDED && !easy->shared)
+    if (event->kind == SANDTABLE_EVENT_JOB_ENDED && !easy->by_node)
         note_end(easy, event->job);
     return 0;
 }
@@ -286,9 +284,9 @@ static int has_filler(const struct easy *easy)
 static int easy_decide(void *self)
 {
     struct easy *easy = self;
-    if (easy->shared)
-        return sand_easy_shared_decide(easy->host, &easy->waiting, &easy->shared_plan,
-                                       easy->queue_depth);
+    const struct sand_easy_shared_limits limits = {easy->queue_depth, easy->reservation_depth};
+    if (easy->by_node)
+        return sand_easy_shared_decide(easy->host, &easy->waiting, &easy->by_node_plan, &limits);
     easy->now_ns = easy->host->now_ns(easy->host);
     easy->n_free = easy->host->free_nodes(easy->host);
     int rc = start_heads(easy);
@@ -307,7 +305,7 @@ static void easy_destroy(void *self)
         return;
     sand_waitlist_free(&easy->waiting);
     sand_profile_free(&easy->profile);
-    sand_shared_free(&easy->shared_plan);
+    sand_easy_shared_free(&easy->by_node_plan);
     free(easy->running);
     free(easy);
 }

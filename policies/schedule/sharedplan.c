@@ -83,9 +83,11 @@ int sand_shared_plan_head(struct sand_shared_plan *plan, const struct sandtable_
     plan->n_nodes = host->nodes(host, &nodes);
     if (room_for(plan, plan->n_nodes) != 0)
         return -1;
+    uint32_t first, end;
+    host->eligible(host, head->job, &first, &end);
     for (size_t i = 0; i < plan->n_nodes; i++)
         plan->dates[i] = plan->nodes[i].date_ns =
-            earliest(host, &nodes[i], head->node_gpus, now_ns);
+            i >= first && i < end ? earliest(host, &nodes[i], head->node_gpus, now_ns) : INT64_MAX;
     qsort(plan->dates, plan->n_nodes, sizeof *plan->dates, compare_dates);
     plan->head_gpus = head->node_gpus;
     plan->shadow_ns = head->n_nodes <= plan->n_nodes ? plan->dates[head->n_nodes - 1] : INT64_MAX;

@@ -22,11 +22,19 @@ struct node_clock {
     int running;
 };
 
-double sand_fault_node_rate(const struct sand_fault_spec *spec)
+int sand_fault_hits_one_gpu(const struct sand_fault_class *fault_class)
+{
+    return fault_class->remedy == SAND_REMEDY_RESTART &&
+           (fault_class->component == SAND_COMPONENT_JOB ||
+            fault_class->component == SAND_COMPONENT_GPU);
+}
+
+double sand_fault_job_rate(const struct sand_fault_spec *spec, double share)
 {
     double rate = 0;
     for (size_t i = 0; i < spec->n_classes; i++)
-        rate += spec->classes[i].rate_per_node_s;
+        rate += spec->classes[i].rate_per_node_s *
+                (sand_fault_hits_one_gpu(&spec->classes[i]) ? share : 1);
     return rate;
 }
 

@@ -299,7 +299,8 @@ static struct sandtable_checkpoint_context checkpoint_context(const struct sand_
                                                               const struct sand_world_job *j)
 {
     const struct sand_checkpoint_spec *spec = &j->spec->checkpoint;
-    const double node_rate = sand_fault_node_rate(&w->experiment->faults);
+    const double share = (double)j->node_gpus / w->gpus_per_node;
+    const double node_rate = sand_fault_job_rate(&w->experiment->faults, share);
     const double restore_s =
         spec->restore_s >= 0 ? spec->restore_s : sand_savetime_transfer_s(w->cluster, j->spec, 1);
     return (struct sandtable_checkpoint_context){

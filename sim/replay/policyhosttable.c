@@ -142,6 +142,19 @@ static size_t host_tenants(const struct sandtable_host *host, uint32_t node,
     return w->nodes[node].n_tenants;
 }
 
+static int host_has_groups(const struct sandtable_host *host)
+{
+    return glue_of(host)->world->cluster->n_groups > 0;
+}
+
+static void host_eligible(const struct sandtable_host *host, uint32_t job, uint32_t *first,
+                          uint32_t *end)
+{
+    struct sand_world *w = glue_of(host)->world;
+    const struct sand_world_job *j = sand_jobs_find(w, job);
+    sand_cluster_group_nodes(w->cluster, j ? j->spec->group : NULL, first, end);
+}
+
 static size_t host_queue(const struct sandtable_host *host, const uint32_t **out)
 {
     const struct sand_world *w = glue_of(host)->world;
@@ -274,5 +287,7 @@ void sand_glue_table(struct sand_glue *glue)
                                          .shares_nodes = host_shares_nodes,
                                          .tenants = host_tenants,
                                          .recorded_start_ns = host_recorded_start_ns,
-                                         .fail_job = host_fail_job};
+                                         .fail_job = host_fail_job,
+                                         .has_groups = host_has_groups,
+                                         .eligible = host_eligible};
 }

@@ -125,15 +125,6 @@ enum sand_rc sand_recovery_announced(struct sand_world *w, struct sand_world_job
 
 // ---- faults -------------------------------------------------------------------------------------
 
-// Software, and a GPU that need not be replaced, are the matter of the job that has the GPU: the
-// GPUs of a node are numbered job after job, the free ones last. All else takes the whole node.
-static int hits_one_gpu(const struct sand_fault_class *fault_class)
-{
-    return fault_class->remedy == SAND_REMEDY_RESTART &&
-           (fault_class->component == SAND_COMPONENT_JOB ||
-            fault_class->component == SAND_COMPONENT_GPU);
-}
-
 static enum sand_rc strike_job(struct sand_world *w, struct sand_world_job *j,
                                const struct sand_fault *fault,
                                const struct sand_fault_class *fault_class)
@@ -167,7 +158,9 @@ enum sand_rc sand_recovery_strike(struct sand_world *w, uint32_t node)
     if (fault_class->remedy == SAND_REMEDY_REPLACE)
         sand_pool_strike(w, node, sand_fault_repair_ns(w->faults, &fault));
     const struct sandtable_tenant *tenants = &w->tenants[(size_t)node * w->most_tenants];
-    const uint32_t gpu = hits_one_gpu(fault_class) ? sand_fault_gpu(w->faults, &fault) : SAND_NONE;
+    // The GPUs of a node are numbered job after job, the free ones last.
+    const uint32_t gpu =
+        sand_fault_hits_one_gpu(fault_class) ? sand_fault_gpu(w->faults, &fault) : SAND_NONE;
     uint32_t first_gpu = 0;
     for (uint32_t k = 0; k < w->nodes[node].n_tenants; k++) {
         if (gpu == SAND_NONE || gpu - first_gpu < tenants[k].n_gpus)

@@ -145,6 +145,20 @@ static int mock_shares_nodes(const struct sandtable_host *host)
     return 0; // nodes of one GPU each
 }
 
+static int mock_has_groups(const struct sandtable_host *host)
+{
+    (void)host;
+    return 0;
+}
+
+static void mock_eligible(const struct sandtable_host *host, uint32_t job, uint32_t *first,
+                          uint32_t *end)
+{
+    (void)job;
+    *first = 0;
+    *end = (uint32_t)mock_of(host)->n_nodes;
+}
+
 static int64_t mock_recorded_ns(const struct sandtable_host *host, uint32_t job)
 {
     return mock_of(host)->run_s[job] * SAND_NS_PER_S;
@@ -178,7 +192,9 @@ void mock_reset(struct mock_host *host, size_t n_nodes, const struct sand_policy
                                           .start_on = start_on,
                                           .shares_nodes = mock_shares_nodes,
                                           .recorded_start_ns = mock_recorded_start_ns,
-                                          .fail_job = mock_fail_job};
+                                          .fail_job = mock_fail_job,
+                                          .has_groups = mock_has_groups,
+                                          .eligible = mock_eligible};
 }
 
 static void end_job(struct mock_host *host, uint32_t job)

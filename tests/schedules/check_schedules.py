@@ -138,6 +138,21 @@ def one_random(program, folder, seed):
                  "--param", "queue_depth=%d" % depth, "--param", "reservation_depth=%d" % heads)
 
 
+def one_planned(program, folder, seed):
+    """Several reservations on shared nodes; one of them, planned by the same rule, is the textbook's."""
+    dice = random.Random(2000 + seed)
+    nodes, per, place = dice.choice((2, 5, 8)), dice.choice((2, 4, 8)), dice.choice(("first-fit", "packed"))
+    jobs = draw(seed, nodes * per)[:50]
+    path = os.path.join(folder, "planned%d.csv" % seed)
+    if easy_restated.easy_shared(jobs, nodes, per, place == "packed", planned=True) != \
+            easy_restated.easy_shared(jobs, nodes, per, place == "packed"):
+        raise Failed("seed %d: one reservation planned anew is another rule" % seed)
+    depth = dice.choice((2, 3, 1000))
+    write(path, jobs, easy_restated.easy_shared(jobs, nodes, per, place == "packed", depth))
+    expect_equal(program, path, nodes, "schedule/easy", "--gpus-per-node", str(per), "--place", "place/" + place,
+                 "--param", "reservation_depth=%d" % depth)
+
+
 def one_shared(program, folder, seed):
     """Nodes of several GPUs, shared; and with one GPU a node the schedule that counting gives."""
     dice = random.Random(1000 + seed)
@@ -156,6 +171,8 @@ def random_workloads(options):
         for seed in range(1, RANDOM_WORKLOADS + 1):
             one_random(options.program, folder, seed)
             one_shared(options.program, folder, seed)
+            if seed % 3 == 0:
+                one_planned(options.program, folder, seed)
     print("%d random workloads equal, each with two sets of parameters, and on shared nodes" % RANDOM_WORKLOADS)
 
 

@@ -155,9 +155,48 @@ class Machine:
                 if self.per - sum(n for job, n in tenants.items() if ends[job] > date) >= each}
 
 
-def easy_shared(jobs, nodes, per, best_fit=False):
+class Plan:
+    """Reservations of jobs in order on nodes that are shared, named ones, found by trying every date."""
+
+    def __init__(self, machine, jobs, ends, now):
+        self.machine, self.jobs, self.ends, self.now, self.kept = machine, jobs, ends, now, []
+
+    def left(self, node, date):
+        running = sum(n for job, n in self.machine.on[node].items() if self.ends[job] > date)
+        reserved = sum(each for begin, end, nodes, each in self.kept if node in nodes and begin <= date < end)
+        return self.machine.per - running - reserved
+
+    def least(self, node, begin, end):
+        return min(self.left(node, date) for date in [begin] + [b for b, *_ in self.kept if begin < b < end])
+
+    def reserve(self, number):
+        job = self.jobs[number]
+        count, each = self.machine.needs(job.nodes)
+        dates = {self.now} | set(self.ends.values()) | {end for _, end, *_ in self.kept}
+        for date in sorted(dates - {NEVER}):
+            spare = sorted((self.least(node, date, date + asked(job)) - each, node)
+                           for node in range(len(self.machine.on)))
+            spare = [(n, node) for n, node in spare if n >= 0]
+            if len(spare) >= count:
+                self.kept.append((date, date + asked(job), {node for _, node in spare[:count]}, each))
+                return
+        self.kept.append((NEVER, NEVER, set(), each))
+
+    def dates(self):
+        return [begin for begin, *_ in self.kept]
+
+
+def plan_dates(machine, jobs, ends, now, numbers):
+    plan = Plan(machine, jobs, ends, now)
+    for number in numbers:
+        plan.reserve(number)
+    return plan.dates()
+
+
+def easy_shared(jobs, nodes, per, best_fit=False, depth=1, planned=False):
     """EASY where nodes are shared: a filler may start where the place rule puts it if the head could still
-    have enough nodes at the shadow time, the earliest date at which requests leave it enough."""
+    have enough nodes at the shadow time, the earliest date at which requests leave it enough. With more
+    reservations (or `planned`): if, planned anew beside it, none of them would begin later."""
     machine, ends, starts, queue = Machine(nodes, per, best_fit), {}, {}, []
     pending, finishing = collections.deque(range(len(jobs))), []
 
@@ -188,6 +227,33 @@ def easy_shared(jobs, nodes, per, best_fit=False):
             if kept:
                 start(now, number, where)
 
+    def decide_planned(now):
+        while queue and machine.place(jobs[queue[0]].nodes) is not None:
+            start(now, queue[0], machine.place(jobs[queue[0]].nodes))
+        reserved = queue[:1]
+
+        def may_start(number):
+            where, end = machine.place(jobs[number].nodes), now + asked(jobs[number])
+            if where is None:
+                return None
+            before = plan_dates(machine, jobs, ends, now, reserved)
+            machine.put(number, jobs[number].nodes, where)
+            ends[number] = end
+            after = plan_dates(machine, jobs, ends, now, reserved)
+            machine.take_off(number)
+            del ends[number]
+            worse = any(b > a for a, b in zip(before, after))
+            return None if worse or (end == NEVER and NEVER in before) else where
+
+        for number in queue[1:]:
+            where = may_start(number)
+            if where is not None:
+                start(now, number, where)
+            elif len(reserved) < depth:
+                reserved.append(number)
+
+    if planned or depth > 1:
+        decide = decide_planned
     while pending or finishing:
         now = min(([jobs[pending[0]].submit] if pending else []) + ([finishing[0][0]] if finishing else []))
         while finishing and finishing[0][0] == now:

@@ -174,6 +174,11 @@ struct sandtable_host {
     int64_t (*recorded_start_ns)(const struct sandtable_host *, uint32_t job);
     /* fail(), because of a job: the host adds its name and the row it was read from. */
     int (*fail_job)(const struct sandtable_host *, uint32_t job, const char *message);
+    /* Has the cluster groups of nodes of which jobs may ask for one? */
+    int (*has_groups)(const struct sandtable_host *);
+    /* The nodes that a job may have are those from *first to *end - 1: all of them, unless it asks
+     * for a group. O(groups). */
+    void (*eligible)(const struct sandtable_host *, uint32_t job, uint32_t *first, uint32_t *end);
 };
 
 /* ---- schedule: who starts

@@ -260,11 +260,11 @@ Test(fault, durations)
 
 Test(fault, closed_forms)
 {
-    cr_expect_float_eq(sand_fault_node_rate(&spec), node_rate, 1e-20);
+    cr_expect_float_eq(sand_fault_job_rate(&spec, 1), node_rate, 1e-20);
     // 0.5 (600 + 60 + 300) + 0.2 x 30 + 0.2 x 0 + 0.1 x 900
     cr_expect_float_eq(sand_fault_mean_restart_s(&spec), 576, 1e-9);
     struct sand_fault_spec none = {0};
-    cr_expect_eq(sand_fault_node_rate(&none), 0);
+    cr_expect_eq(sand_fault_job_rate(&none, 1), 0);
     cr_expect_eq(sand_fault_mean_restart_s(&none), 0);
 }
 
@@ -336,4 +336,17 @@ Test(fault, no_memory)
         cr_expect_null(p);
     }
     sand_mem_fail_at(0);
+}
+
+// Half a node: half of the faults that strike one GPU's job, all of those that strike the node.
+Test(fault, a_job_on_part_of_a_node_is_struck_less_often)
+{
+    const struct sand_fault_class classes[] = {
+        {.rate_per_node_s = 1e-6, .component = SAND_COMPONENT_JOB, .remedy = SAND_REMEDY_RESTART},
+        {.rate_per_node_s = 2e-6, .component = SAND_COMPONENT_GPU, .remedy = SAND_REMEDY_RESTART},
+        {.rate_per_node_s = 4e-6, .component = SAND_COMPONENT_GPU, .remedy = SAND_REMEDY_REPLACE},
+        {.rate_per_node_s = 8e-6, .component = SAND_COMPONENT_NODE, .remedy = SAND_REMEDY_RESTART}};
+    const struct sand_fault_spec parts = {.classes = classes, .n_classes = 4};
+    cr_expect_float_eq(sand_fault_job_rate(&parts, 0.5), 13.5e-6, 1e-20);
+    cr_expect_float_eq(sand_fault_job_rate(&parts, 1), 15e-6, 1e-20);
 }

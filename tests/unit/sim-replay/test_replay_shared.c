@@ -2,6 +2,7 @@
 // to neighbours. SPDX-License-Identifier: GPL-2.0-or-later
 #include "replay_fixture.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -142,6 +143,49 @@ Test(replay_shared, easy_keeps_a_part_for_the_head)
     expect_starts((const int64_t[]){0, 0, 10, 2, 20}, 5);
 }
 
+// The head H needs both nodes of group x and gets them at 50, when a's request ends. Of group y,
+// which H cannot have, L may take the node for as long as it likes; K, of group x and past 50, may
+// not take the node that b leaves at 20, nor may D, which takes any group, since first fit puts it
+// there; N ends by 50.
+static void two_groups(enum sand_allocation allocation, const char *depth)
+{
+    static struct sand_node_group groups[] = {{.id = "x", .n_nodes = 2}, {.id = "y", .n_nodes = 1}};
+    static struct sand_choice_param param = {.name = "reservation_depth"};
+    param.text = depth;
+    set(3, 1000);
+    c.experiment.allocation = allocation;
+    groups[0].node_type = groups[1].node_type = c.experiment.cluster.node_type;
+    c.experiment.cluster.groups = groups;
+    c.experiment.cluster.n_groups = 2;
+    c.experiment.schedule =
+        (struct sand_choice){.type = "schedule/easy", .params = &param, .n_params = 1};
+    add("a", 8, 0, 50)->group = "x";
+    add("b", 8, 0, 20)->group = "x";
+    add("H", 16, 1, 10)->group = "x";
+    add("L", 8, 2, 500)->group = "y";
+    add("K", 8, 3, 100)->group = "x";
+    add("D", 8, 4, 100);
+    add("N", 8, 5, 30)->group = "x";
+}
+
+Test(replay_shared, easy_keeps_a_group_for_the_head)
+{
+    two_groups(SAND_ALLOCATE_GPUS, "1");
+    expect_starts((const int64_t[]){0, 0, 50, 2, 60, 60, 20}, 7);
+}
+
+Test(replay_shared, easy_keeps_a_group_where_nodes_are_whole)
+{
+    two_groups(SAND_ALLOCATE_NODES, "1");
+    expect_starts((const int64_t[]){0, 0, 50, 2, 60, 60, 20}, 7);
+}
+
+Test(replay_shared, easy_keeps_groups_for_several)
+{
+    two_groups(SAND_ALLOCATE_GPUS, "3");
+    expect_starts((const int64_t[]){0, 0, 50, 2, 60, 60, 20}, 7);
+}
+
 // ---- faults -------------------------------------------------------------------------------------
 
 // Takes the first seed with which node 0 is struck in that time and nothing else before `quiet_s`.
@@ -206,6 +250,37 @@ Test(replay_shared, a_software_fault_strikes_one_job)
     }
     cr_assert_lt(abs((int)struck[0] - 500), 4 * 16, "%zu", struck[0]); // 4 sigma, binomial
     cr_assert_lt(abs((int)struck[1] - 250), 4 * 14, "%zu", struck[1]);
+}
+
+// Of software faults once in 10,000 s a node, a job on half the GPUs meets half: Young's interval,
+// sqrt(2 w M), is sqrt(2) times that of a job on the whole node.
+static void expect_interval(uint32_t gpus, double mtbf_s)
+{
+    set(1, 3000);
+    struct sand_job_spec *job = case_job(&c, "a", 1, 0, 1, 0);
+    job->n_gpus = gpus;
+    case_saves(&c, job, "25s", SAND_SAVE_BLOCKING, 5, 0);
+    job->checkpoint.policy = (struct sand_choice){.type = "checkpoint/young"};
+    case_fault(&c, "bug", 10000, SAND_REMEDY_RESTART, 1, 1, 1, 1)->component = SAND_COMPONENT_JOB;
+    case_run_well(&c, &kept);
+    for (size_t i = 0; i < N_ROWS(&kept, decisions); i++) {
+        const struct sand_decisions_row *row = &ROWS(&kept, decisions)[i];
+        if (strcmp(row->action.text, "interval") != 0)
+            continue;
+        cr_assert_float_eq(row->value, sqrt(2 * 5 * mtbf_s), 1e-6, "%g s", row->value);
+        return;
+    }
+    cr_assert_fail("no interval was decided on");
+}
+
+Test(replay_shared, a_job_on_a_node_saves_for_its_faults)
+{
+    expect_interval(8, 10000);
+}
+
+Test(replay_shared, a_job_on_half_a_node_saves_for_half_of_them)
+{
+    expect_interval(4, 20000);
 }
 
 // A job of part of a node takes room beside others before it breaks a spare up.
