@@ -58,8 +58,8 @@ int64_t sand_fault_restart_ns(const struct sand_fault_process *process,
 int64_t sand_fault_repair_ns(const struct sand_fault_process *process,
                              const struct sand_fault *fault);
 
-// Software, and a GPU that need not be replaced, are the matter of the job that has the GPU (above);
-// all else strikes every job on the node.
+// Software, and a GPU that need not be replaced, are the matter of the job that has the GPU
+// (above); all else strikes every job on the node.
 int sand_fault_hits_one_gpu(const struct sand_fault_class *fault_class);
 // Faults per second that strike a job on a node of whose GPUs it holds that share.
 double sand_fault_job_rate(const struct sand_fault_spec *spec, double share);
