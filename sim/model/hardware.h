@@ -120,6 +120,12 @@ struct sand_price_list {
 };
 
 // A software stack: at most three fitted constants (see docs/decisions); step_overhead is assumed.
+// How optimizer state is cut where it is all that the copies share out.
+enum sand_state_shards {
+    SAND_STATE_FLAT,   // slices of all parameters: gradients reduce-scattered, weights gathered
+    SAND_STATE_TENSORS // whole tensors: gradients all-reduced, one owner after another broadcasts
+};
+
 struct sand_software {
     const char *id;
     struct sand_provenance from;
@@ -128,6 +134,7 @@ struct sand_software {
     double ep_exposed; // share of the all-to-alls of experts that compute does not hide
     double layer_overhead_s; // per layer and micro-batch: launches and gaps
     double step_overhead_s;  // per step
+    enum sand_state_shards state_shards;
 };
 
 #endif

@@ -279,6 +279,9 @@ static const struct spec_field kernels_fields[] = {
      .doc = "GPU memory for context, communicators, workspaces and fragmentation."},
 };
 
+static const char *const state_shards[] = {
+    [SAND_STATE_FLAT] = "flat", [SAND_STATE_TENSORS] = "tensors", NULL};
+
 static const struct spec_field software_fields[] = {
     SPEC_ENTRY_HEAD(struct sand_software),
     {.name = "tp_exposed",
@@ -299,6 +302,15 @@ static const struct spec_field software_fields[] = {
     {.name = "step_overhead",
      SPEC_QUANTITY(SAND_DIM_TIME, struct sand_software, step_overhead_s),
      .doc = "Fixed time per step."},
+    {.name = "state_shards",
+     SPEC_MEMBER(SPEC_WORD, struct sand_software, state_shards),
+     .words = state_shards,
+     SPEC_PRESET("flat"),
+     .doc = "How optimizer state is cut under sharding=\"optimizer\": flat: slices of all "
+            "parameters, gradients are reduce-scattered and weights gathered (Megatron-LM, "
+            "DeepSpeed); tensors: whole tensors, gradients are all-reduced and every owner "
+            "broadcasts its own weights, one after another (InternEvo, PyTorch's "
+            "ZeroRedundancyOptimizer)."},
 };
 
 static const struct spec_field storage_fields[] = {

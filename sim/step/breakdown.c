@@ -312,16 +312,17 @@ static void add_rings(const struct breaking *b, enum step_ring ring, int gathers
     for (uint32_t c = 0; c < h->chunks; c++) {
         struct step_chunk chunk = {0};
         step_chunk_set(b->set, b->traffic, b->out->stage, c, &chunk);
-        const double hop_B = gathers ? chunk.gather.hop_B[ring] : chunk.reduce.hop_B[ring];
+        const struct step_ring_load *load = gathers ? &chunk.gather : &chunk.reduce;
+        const double hop_B = load->hop_B[ring], n = load->n[ring];
         if (hop_B == last_B && b->out->n > before) {
             struct sand_step_term *same = &b->out->terms[b->out->n - 1];
-            same->per_step += times * chunk.pieces;
+            same->per_step += times * chunk.pieces * n;
             same->exposed_s = same->exposed * same->per_step * same->one_s;
             continue;
         }
         last_B = hop_B;
-        term.message_B = hop_B * term.channels / term.factor;
-        term.per_step = hop_B > 0 ? times * chunk.pieces : 0;
+        term.message_B = hop_B > 0 ? hop_B * term.channels / term.factor / n : 0;
+        term.per_step = hop_B > 0 ? times * chunk.pieces * n : 0;
         add_term(b, STEP_FLOW_RING + ring, term);
     }
 }
@@ -394,12 +395,12 @@ static void add_gradients(const struct breaking *b, enum step_ring ring, int sca
     add_rings(b, ring, 0, term);
 }
 
-static void add_weights(const struct breaking *b, enum step_ring ring)
+static void add_weights(const struct breaking *b, const struct step_exchange *e)
 {
     const struct step_header *h = b->h;
-    const double n = b->traffic->rings[ring].members;
-    struct sand_step_term term = ring_term(b, ring);
-    term.name = ring_name(ring, 1);
+    const double n = b->traffic->rings[e->gather].members;
+    struct sand_step_term term = ring_term(b, e->gather);
+    term.name = ring_name(e->gather, 1);
     term.collective = "all-gather";
     term.message = "weights of a piece of a chunk: 2 B x parameters on a GPU / pieces";
     term.equation = "factor (n-1)/n; per step: pieces x chunks (x micro-batches, twice where the "
@@ -409,7 +410,14 @@ static void add_weights(const struct breaking *b, enum step_ring ring)
                                        : "nothing";
     term.factor = (n - 1) / n;
     term.exposed = h->overlap_gather ? h->exposed_gather : 1;
-    add_rings(b, ring, 1, term);
+    if (e->put_together == SAND_BROADCAST) {
+        term.collective = "broadcast";
+        term.message = "weights of one owner: 2 B x parameters on a GPU / owners";
+        term.equation = "factor 1; per step: chunks x owners, the copies that share out but no "
+                        "more than a chunk has tensors, one after another";
+        term.factor = 1;
+    }
+    add_rings(b, e->gather, 1, term);
 }
 
 // Every ring of an exchange once: gradients in the order of their legs, then weights.
@@ -417,9 +425,10 @@ static void add_dp(const struct breaking *b)
 {
     const struct sand_split *split = b->set->split;
     const int apart = step_experts_apart(b->set->q->job->model, split);
-    struct step_exchange parts[2] = {step_exchange_of(split, 0)};
+    const enum sand_state_shards cut = b->set->q->job->software->state_shards;
+    struct step_exchange parts[2] = {step_exchange_of(split, cut, 0)};
     if (apart)
-        parts[1] = step_exchange_of(split, 1);
+        parts[1] = step_exchange_of(split, cut, 1);
     for (int ring = 0; ring < STEP_RINGS; ring++)
         for (int i = 0; i <= apart && b->traffic->rings[ring].members > 1; i++)
             if ((int)parts[i].reduce == ring)
@@ -428,7 +437,7 @@ static void add_dp(const struct breaking *b)
         add_gradients(b, STEP_RING_REPLICAS, 0);
     for (int i = 0; i <= apart; i++)
         if (parts[i].gather != STEP_RINGS && b->traffic->rings[parts[i].gather].members > 1)
-            add_weights(b, parts[i].gather);
+            add_weights(b, &parts[i]);
 }
 
 enum sand_rc sand_step_breakdown_find(const struct sand_step_question *question, uint32_t stage,

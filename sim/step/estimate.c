@@ -76,12 +76,12 @@ static void fill_layout(const struct step_traffic *traffic, double *ring_load, d
     }
 }
 
-// Kinds of rings as bits.
+// Kinds of rings as bits; they do not depend on how state is cut.
 static uint32_t rings_used(const struct sand_split *split)
 {
     uint32_t used = 0;
     for (int experts = 0; experts < 2; experts++) {
-        const struct step_exchange e = step_exchange_of(split, experts);
+        const struct step_exchange e = step_exchange_of(split, SAND_STATE_FLAT, experts);
         used |= 1u << e.reduce | 1u << e.across | 1u << e.gather;
     }
     return used & ((1u << STEP_RINGS) - 1);

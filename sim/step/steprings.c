@@ -8,18 +8,21 @@
 
 // ---- who exchanges what -------------------------------------------------------------------------
 
-struct step_exchange step_exchange_of(const struct sand_split *split, int experts)
+struct step_exchange step_exchange_of(const struct sand_split *split,
+                                      enum sand_state_shards state_shards, int experts)
 {
     const uint32_t copies = experts ? sand_split_expert_copies(split) : split->dp * split->cp;
     const uint32_t shards = experts ? sand_split_expert_shards(split) : sand_split_shards(split);
     const enum step_ring all = experts ? STEP_RING_EXPERTS : STEP_RING_ALL;
     const enum step_ring group = experts ? STEP_RING_EXPERT_SHARDS : STEP_RING_SHARDS;
-    struct step_exchange e = {all, SAND_ALL_REDUCE, STEP_RINGS, STEP_RINGS, 1};
+    struct step_exchange e = {all, SAND_ALL_REDUCE, STEP_RINGS, STEP_RINGS, SAND_ALL_GATHER, 1};
     if (shards < 2 || !sand_split_shares_out(split))
         return e;
     e.shards = shards;
     e.gather = shards < copies ? group : all;
-    if (shards < copies && !sand_split_is_sharded(split))
+    if (!sand_split_is_sharded(split) && state_shards == SAND_STATE_TENSORS)
+        e.put_together = SAND_BROADCAST;
+    if (!sand_split_is_sharded(split) && (shards < copies || state_shards == SAND_STATE_TENSORS))
         return e;
     e.how = SAND_REDUCE_SCATTER;
     e.reduce = e.gather;
@@ -126,11 +129,12 @@ static void use_exchange(struct step_traffic *traffic, const struct step_exchang
 void step_rings_shape(struct step_traffic *traffic)
 {
     const struct sand_split *split = &traffic->question->job->split;
-    const struct step_exchange dense = step_exchange_of(split, 0);
+    const enum sand_state_shards cut = traffic->question->job->software->state_shards;
+    const struct step_exchange dense = step_exchange_of(split, cut, 0);
     use_exchange(traffic, &dense, traffic->dp, 1);
     if (!step_experts_apart(traffic->question->job->model, split))
         return;
-    const struct step_exchange experts = step_exchange_of(split, 1);
+    const struct step_exchange experts = step_exchange_of(split, cut, 1);
     const uint32_t copies = sand_split_expert_copies(split);
     use_exchange(traffic, &experts, copies, traffic->dp / copies);
 }

@@ -11,17 +11,19 @@
 
 // How one kind of parameters is exchanged. A ring that is STEP_RINGS is not used.
 struct step_exchange {
-    enum step_ring reduce;         // gradients are summed up here,
-    enum sand_collective_kind how; // by all-reduce, or by reduce-scatter where
-    enum step_ring across;         // the shards may have to be summed up here too
-    enum step_ring gather;         // shards are put together here
-    uint32_t shards;               // over which the parameters are cut
+    enum step_ring reduce;                  // gradients are summed up here,
+    enum sand_collective_kind how;          // by all-reduce, or by reduce-scatter where
+    enum step_ring across;                  // the shards may have to be summed up here too
+    enum step_ring gather;                  // shards are put together here
+    enum sand_collective_kind put_together; // by all-gather, or by broadcasts of their owners
+    uint32_t shards;                        // over which the parameters are cut
 };
 
 // FSDP and HSDP reduce-scatter in the shard group, then all-reduce over the groups (PyTorch,
 // torch/distributed/fsdp, HYBRID_SHARD). A sharded optimizer in groups all-reduces over all copies
 // and gathers in the group (InternEvo, hybrid zero). `experts`: of parameters of experts.
-struct step_exchange step_exchange_of(const struct sand_split *split, int experts);
+struct step_exchange step_exchange_of(const struct sand_split *split,
+                                      enum sand_state_shards state_shards, int experts);
 
 // Whether experts are on other copies than all else.
 int step_experts_apart(const struct sand_transformer *model, const struct sand_split *split);

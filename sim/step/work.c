@@ -149,9 +149,10 @@ static void set_compute(const struct step_setting *set, const struct step_traffi
 // ---- data-parallel traffic
 // ------------------------------------------------------------------------
 
-// Adds a collective of `bytes` in every ring of a kind, over rotated rings.
+// Adds collectives of together `bytes`, one after another, in every ring of a kind, over rotated
+// rings.
 static void add_ring(const struct step_setting *set, const struct step_traffic *traffic,
-                     uint32_t stage, enum step_ring ring, enum sand_collective_kind kind,
+                     uint32_t stage, enum step_ring ring, enum sand_collective_kind kind, double n,
                      double bytes, struct step_ring_load *load)
 {
     if (ring == STEP_RINGS || traffic->rings[ring].members < 2 || bytes <= 0)
@@ -164,9 +165,10 @@ static void add_ring(const struct step_setting *set, const struct step_traffic *
                    (shape->members - 1));
     const struct sand_link_type network =
         network_type(set, step_ring_extra_s(traffic, ring, stage));
+    load->n[ring] = n;
     load->hop_B[ring] += sand_collective_hop_B(&whole) / shape->channels;
     load->latency_s[ring] =
-        sand_collective_latency_s(&whole, set->type->scaleup_link, &network, n_network);
+        n * sand_collective_latency_s(&whole, set->type->scaleup_link, &network, n_network);
 }
 
 // A layer at a time when sharded, else by buckets.
@@ -180,15 +182,32 @@ static uint32_t pieces_of_chunk(const struct step_setting *set, uint32_t layers)
     return pieces < 1 ? 1 : pieces;
 }
 
-// Of the parameters of one kind: what goes round for each piece of them.
+// Copies that own a share of a piece, of all that share out: no more than it has tensors.
+static double owners_of(const struct step_exchange *e, double tensors,
+                        const struct step_chunk *chunk)
+{
+    if (e->put_together != SAND_BROADCAST)
+        return 1;
+    return (tensors < e->shards ? tensors : e->shards) / chunk->pieces;
+}
+
+// Parameters of one kind on a GPU, and tensors that they make up.
+struct held {
+    double params, tensors;
+};
+
+// What goes round for each piece of them.
 static void add_exchange(const struct step_setting *set, const struct step_traffic *traffic,
-                         uint32_t stage, const struct step_exchange *e, double params,
+                         uint32_t stage, const struct step_exchange *e, struct held held,
                          struct step_chunk *chunk)
 {
-    const double piece = params / chunk->pieces, grad_B = piece * set->split->grad_B;
-    add_ring(set, traffic, stage, e->reduce, e->how, grad_B, &chunk->reduce);
-    add_ring(set, traffic, stage, e->across, SAND_ALL_REDUCE, grad_B / e->shards, &chunk->reduce);
-    add_ring(set, traffic, stage, e->gather, SAND_ALL_GATHER, piece * WEIGHT_B, &chunk->gather);
+    const double piece = held.params / chunk->pieces, grad_B = piece * set->split->grad_B;
+    const double owners = owners_of(e, held.tensors, chunk);
+    add_ring(set, traffic, stage, e->reduce, e->how, 1, grad_B, &chunk->reduce);
+    add_ring(set, traffic, stage, e->across, SAND_ALL_REDUCE, 1, grad_B / e->shards,
+             &chunk->reduce);
+    add_ring(set, traffic, stage, e->gather, e->put_together, owners, piece * WEIGHT_B,
+             &chunk->gather);
 }
 
 static void set_dp(const struct step_setting *set, const struct step_traffic *traffic,
@@ -196,16 +215,19 @@ static void set_dp(const struct step_setting *set, const struct step_traffic *tr
 {
     const struct sand_split *split = set->split;
     const struct sand_transformer *model = set->q->job->model;
+    const enum sand_state_shards cut = set->q->job->software->state_shards;
     const struct sand_params held = sand_split_chunk_params(model, split, stage, index);
-    const struct step_exchange dense = step_exchange_of(split, 0);
+    const struct sand_params tensors = sand_split_chunk_tensors(model, split, stage, index);
+    const struct step_exchange dense = step_exchange_of(split, cut, 0);
+    const struct held of_all = {held.dense + held.expert, tensors.dense + tensors.expert};
     chunk->pieces = pieces_of_chunk(set, sand_split_layers(model, split, stage, index));
     if (!step_experts_apart(model, split)) {
-        add_exchange(set, traffic, stage, &dense, held.dense + held.expert, chunk);
+        add_exchange(set, traffic, stage, &dense, of_all, chunk);
         return;
     }
-    const struct step_exchange experts = step_exchange_of(split, 1);
-    add_exchange(set, traffic, stage, &dense, held.dense, chunk);
-    add_exchange(set, traffic, stage, &experts, held.expert, chunk);
+    const struct step_exchange experts = step_exchange_of(split, cut, 1);
+    add_exchange(set, traffic, stage, &dense, (struct held){held.dense, tensors.dense}, chunk);
+    add_exchange(set, traffic, stage, &experts, (struct held){held.expert, tensors.expert}, chunk);
 }
 
 void step_chunk_set(const struct step_setting *set, const struct step_traffic *traffic,

@@ -198,6 +198,25 @@ struct sand_params sand_split_chunk_params(const struct sand_transformer *model,
     return params;
 }
 
+struct sand_params sand_split_chunk_tensors(const struct sand_transformer *model,
+                                            const struct sand_split *split, uint32_t stage,
+                                            uint32_t chunk)
+{
+    enum { ATTENTION_AND_NORMS = 4 };
+    const struct sand_layer_census census = sand_split_census(model, split, stage, chunk);
+    const double matrices = model->gated_ffn ? 3 : 2;
+    const int last = stage + 1 == split->pp && chunk + 1 == split->virtual_stages;
+    struct sand_params tensors = {.dense = (stage == 0 && chunk == 0) + 2.0 * last};
+    for (int kind = 0; kind < SAND_LAYER_KINDS; kind++) {
+        const int routed = (kind & SAND_LAYER_EXPERTS) != 0;
+        const double whole = routed ? model->experts.shared > 0 : 1;
+        tensors.dense += census.n[kind] * (ATTENTION_AND_NORMS + routed + whole * matrices);
+        if (routed)
+            tensors.expert += census.n[kind] * matrices * model->experts.n / split->ep;
+    }
+    return tensors;
+}
+
 struct sand_params sand_split_stage_params(const struct sand_transformer *model,
                                            const struct sand_split *split, uint32_t stage)
 {

@@ -105,6 +105,12 @@ struct sand_params sand_split_stage_params(const struct sand_transformer *model,
 double sand_split_gpu_params(const struct sand_transformer *model, const struct sand_split *split,
                              uint32_t stage);
 
+// The same of a chunk in tensors, as frameworks keep them: queries, keys and values of a layer in
+// one, projection, norms, and each matrix of an FFN or expert.
+struct sand_params sand_split_chunk_tensors(const struct sand_transformer *model,
+                                            const struct sand_split *split, uint32_t stage,
+                                            uint32_t chunk);
+
 // Model FLOPs of one step over all replicas: 3 x forward; causal attention at half; recomputation
 // and input embedding excluded, output layer included.
 double sand_model_flops(const struct sand_transformer *model, const struct sand_split *split);

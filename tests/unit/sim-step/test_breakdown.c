@@ -71,12 +71,13 @@ static void expect_near(const char *what, double is, double should_be)
               should_be);
 }
 
-static void check(const struct step_case *what)
+static void check_cut(const struct step_case *what, enum sand_state_shards cut)
 {
     struct step_fixture f;
     struct sand_step_breakdown b;
     double bytes, latency_s;
     fixture_init(&f, what);
+    f.software.state_shards = cut;
     for (uint32_t stage = 0; stage < f.job.split.pp; stage++) {
         const struct totals sum = totals_of(&f.question, stage);
         cr_assert_eq(sand_step_breakdown_find(&f.question, stage, &b, NULL), SAND_OK);
@@ -96,8 +97,14 @@ static void check(const struct step_case *what)
     fixture_free(&f);
 }
 
+static void check(const struct step_case *what)
+{
+    check_cut(what, SAND_STATE_FLAT);
+}
+
 Test(breakdown, terms_are_those_of_the_simulation)
 {
+    check_cut(&(struct step_case){.n_nodes = 4, .dp = 32, .shard_group = 8}, SAND_STATE_TENSORS);
     check(&(struct step_case){.n_nodes = 4, .tp = 2, .pp = 2, .dp = 8, .micro_batches = 4});
     check(&(struct step_case){
         .n_nodes = 4, .tp = 4, .pp = 4, .dp = 2, .virtual_stages = 2, .micro_batches = 8});

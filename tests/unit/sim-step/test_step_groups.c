@@ -160,3 +160,28 @@ Test(step_groups, a_group_that_cuts_through_experts_is_refused)
     cr_expect_eq(sand_split_check(&f.model, &f.job.split, 24, NULL), SAND_OK);
     fixture_free(&f);
 }
+
+// Whole tensors: gradients are all-reduced, and each of the eight owners broadcasts, one after
+// another: all weights over every hop, and eight times the latency of a broadcast.
+Test(step_groups, owners_of_tensors_broadcast_one_after_another)
+{
+    struct step_case what = {.n_nodes = 1, .dp = 8, .no_overlap = 1};
+    fixture_init(&f, &what);
+    f.software.state_shards = SAND_STATE_TENSORS;
+    const struct sand_step_profile p = fixture_solve(&f.question);
+    const double params = held().dense, reduced_B = 2.0 * 7 / 8 * params * 4;
+    expect_bytes(&p, SAND_LINK_SCALEUP_OUT, 8 * (reduced_B + params * 2));
+    const double Bps = f.scaleup.rate_Bps * f.scaleup.usable;
+    const double want_s = (reduced_B + params * 2) / Bps + 9 * f.scaleup.base_latency_s +
+                          (14 + 8 * 7) * f.scaleup.step_latency_s;
+    cr_expect_float_eq(p.exposed_dp_s, want_s, 1e-8, "%.9g, not %.9g", p.exposed_dp_s, want_s);
+    // No more owners than tensors: two layers of seven, embedding, norm and output.
+    cr_expect_eq(sand_split_chunk_tensors(&f.model, &f.job.split, 0, 0).dense, 2 * 7 + 1 + 2);
+    // Sharded parameters are slices whatever the optimizer owned.
+    f.job.split.sharding = SAND_SHARD_PARAMETERS;
+    const struct sand_step_profile sharded = fixture_solve(&f.question);
+    f.software.state_shards = SAND_STATE_FLAT;
+    const struct sand_step_profile flat = fixture_solve(&f.question);
+    expect_same(&sharded, &flat);
+    fixture_free(&f);
+}
