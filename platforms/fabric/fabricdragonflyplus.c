@@ -140,12 +140,19 @@ static uint32_t attempts(const struct sand_fabric *f)
     return f->group_links > f->leaf_trunks ? f->group_links : f->leaf_trunks;
 }
 
+// Cables to a group follow each other spine after spine: neighbouring keys take different spines.
+static uint32_t copy_of(const struct sand_fabric *f, uint64_t key)
+{
+    const uint32_t k = (uint32_t)(key % f->group_links), spines = f->spines_per_pod;
+    return f->group_links % spines == 0 ? k % spines * (f->group_links / spines) + k / spines : k;
+}
+
 // From group to group by the cable that `key` picks, starting at `spine` (SAND_NONE: at `leaf`).
 // Returns the spine of `target` that the cable ends at.
 static uint32_t cross(const struct sand_fabric *f, uint32_t group, uint32_t target, uint32_t leaf,
                       uint32_t spine, uint64_t key, uint32_t *links, uint32_t *n)
 {
-    const uint32_t copy = (uint32_t)(key % f->group_links);
+    const uint32_t copy = copy_of(f, key);
     const uint32_t out = fabric_port_to(f, group, target, copy);
     if (spine != SAND_NONE && spine != out / f->global_links)
         links[(*n)++] = leaf_link(f, SAND_LINK_LEAF_DOWN, leaf, spine);

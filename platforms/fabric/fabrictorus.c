@@ -160,17 +160,26 @@ static uint32_t step(const struct sand_fabric *f, uint32_t coordinate, uint32_t 
     return way == 0 ? (coordinate + 1) % size : (coordinate + size - 1) % size;
 }
 
-// The short way round; half way round, senders at even and odd places go opposite ways, so that
-// both ways carry as much.
-static uint32_t way_round(const struct sand_fabric *f, const uint32_t at[3], uint32_t to,
+// Even or odd: where a flow starts in a dimension, and both its ends in the others.
+static uint32_t parity(const uint32_t from[3], const uint32_t to[3], uint32_t dim)
+{
+    uint32_t sum = from[dim];
+    for (uint32_t d = 0; d < 3; d++)
+        sum += d == dim ? 0 : from[d] + to[d];
+    return sum % 2;
+}
+
+// The short way round; half way round, even and odd flows go opposite ways, so that both ways carry
+// as much.
+static uint32_t way_round(const struct sand_fabric *f, const uint32_t from[3], const uint32_t to[3],
                           uint32_t dim, uint32_t *n_steps)
 {
-    const uint32_t size = side(f, dim), up = (to + size - at[dim]) % size;
+    const uint32_t size = side(f, dim), up = (to[dim] + size - from[dim]) % size;
     if (f->slice && f->slice->is_mesh) {
-        *n_steps = to > at[dim] ? to - at[dim] : at[dim] - to;
-        return to < at[dim];
+        *n_steps = to[dim] > from[dim] ? to[dim] - from[dim] : from[dim] - to[dim];
+        return to[dim] < from[dim];
     }
-    const uint32_t way = 2 * up == size ? (at[0] + at[1] + at[2]) % 2 : 2 * up > size;
+    const uint32_t way = 2 * up == size ? parity(from, to, dim) : 2 * up > size;
     *n_steps = way == 0 ? up : size - up;
     return way;
 }
@@ -180,14 +189,15 @@ static uint32_t route(const struct sand_fabric *f, uint32_t from, uint32_t to, u
 {
     (void)path;
     (void)attempt;
-    uint32_t at[3], target[3], n = 0;
+    uint32_t start[3], at[3], target[3], n = 0;
     if (!is_in_slice(f, from) || !is_in_slice(f, to))
         return SAND_NONE;
+    split(f, from, start);
     split(f, from, at);
     split(f, to, target);
     links[n++] = f->first[SAND_LINK_NIC_UP] + from;
     for (uint32_t d = 0; d < f->n_dims; d++) {
-        uint32_t steps, way = way_round(f, at, target[d], d, &steps);
+        uint32_t steps, way = way_round(f, start, target, d, &steps);
         for (; steps > 0; steps--) {
             links[n++] = torus_link(f, join(f, at), d, way);
             at[d] = step(f, at[d], d, way);
