@@ -8,11 +8,14 @@
 
 static const struct {
     const char *name, *of, *type;
-} keys[] = {{"tier", "node", "string"},
+} keys[] = {{"kind", "node", "string"},
+            {"tier", "node", "string"},
             {"endpoints", "node", "int"},
             {"pod", "node", "int"},
             {"plane", "node", "int"},
             {"capacity", "edge", "string"},
+            {"nic", "edge", "int"},
+            {"nics", "edge", "int"},
             {"fabric", "graph", "string"},
             {"nodes", "graph", "int"},
             {"nics_per_node", "graph", "int"},
@@ -20,13 +23,49 @@ static const struct {
             {"nic_rate", "graph", "string"},
             {"link", "graph", "string"},
             {"port_rate", "graph", "string"},
-            {"spreading", "graph", "string"},
             {"radix", "graph", "int"},
             {"leaf_oversubscription", "graph", "double"},
             {"pod_oversubscription", "graph", "double"},
+            {"groups", "graph", "int"},
+            {"routers", "graph", "int"},
+            {"endpoints_per_router", "graph", "int"},
+            {"global_links", "graph", "int"},
+            {"leaves", "graph", "int"},
+            {"spines", "graph", "int"},
+            {"endpoints_per_leaf", "graph", "int"},
+            {"leaf_links", "graph", "int"},
+            {"nonminimal", "graph", "string"},
+            {"x", "graph", "int"},
+            {"y", "graph", "int"},
+            {"z", "graph", "int"},
+            {"block", "graph", "int"},
+            {"circuits", "graph", "string"},
+            {"switching", "graph", "string"},
+            {"spreading", "graph", "string"},
+            {"adaptive_efficiency", "graph", "string"},
+            {"hash_seed", "graph", "int"},
+            {"queue_pairs", "graph", "int"},
+            {"hash_polarised", "graph", "string"},
+            {"rails", "graph", "string"},
+            {"cross_rail", "graph", "string"},
+            {"loss", "graph", "string"},
+            {"loss_window", "graph", "double"},
+            {"convergence", "graph", "string"},
+            {"latency", "graph", "string"},
+            {"spine_latency", "graph", "string"},
+            {"core_latency", "graph", "string"},
+            {"node_cable", "graph", "string"},
+            {"leaf_cable", "graph", "string"},
+            {"core_cable", "graph", "string"},
             {"nodes_per_rack", "graph", "int"},
             {"racks_per_row", "graph", "int"},
-            {"rows_per_hall", "graph", "int"}};
+            {"rows_per_hall", "graph", "int"},
+            {"racks_per_pdu", "graph", "int"},
+            {"rack_pitch", "graph", "string"},
+            {"row_pitch", "graph", "string"},
+            {"hall_pitch", "graph", "string"},
+            {"cable_slack", "graph", "string"},
+            {"pue", "graph", "double"}};
 
 static void write_keys(FILE *out)
 {
@@ -48,6 +87,11 @@ static void number_datum(FILE *out, const char *key, double value, enum sand_dim
     text_datum(out, key, sand_quantity_canonical(value, dim, text, sizeof text));
 }
 
+static void count_datum(FILE *out, const char *key, uint32_t count)
+{
+    fprintf(out, "    <data key=\"%s\">%" PRIu32 "</data>\n", key, count);
+}
+
 static const char *kind_name(enum sand_fabric_kind kind)
 {
     switch (kind) {
@@ -63,6 +107,8 @@ static const char *kind_name(enum sand_fabric_kind kind)
         return "dragonfly";
     case SAND_FABRIC_TORUS:
         return "torus";
+    case SAND_FABRIC_WIRED:
+        return "wired";
     }
     return "?";
 }
@@ -73,28 +119,101 @@ static const char *spreading_name(enum sand_spreading spreading)
     return (unsigned)spreading < 4 ? names[spreading] : "?";
 }
 
+// A value that says something beyond its default of 0.
+static void optional_datum(FILE *out, const char *key, double value, enum sand_dim dim)
+{
+    if (value > 0)
+        number_datum(out, key, value, dim);
+}
+
+static void write_kind(const struct sand_fabric_spec *spec, FILE *out)
+{
+    if (spec->kind <= SAND_FABRIC_RAIL_ONLY) {
+        optional_datum(out, "leaf_oversubscription", spec->leaf_oversubscription, SAND_DIM_NUMBER);
+        if (spec->n_tiers == 3)
+            optional_datum(out, "pod_oversubscription", spec->pod_oversubscription,
+                           SAND_DIM_NUMBER);
+    } else if (spec->kind == SAND_FABRIC_DRAGONFLY) {
+        count_datum(out, "groups", spec->groups);
+        count_datum(out, "routers", spec->routers);
+        count_datum(out, "endpoints_per_router", spec->endpoints_per_router);
+        count_datum(out, "global_links", spec->global_links);
+    } else if (spec->kind == SAND_FABRIC_DRAGONFLY_PLUS) {
+        count_datum(out, "groups", spec->groups);
+        count_datum(out, "leaves", spec->leaves_per_pod);
+        count_datum(out, "spines", spec->spines);
+        count_datum(out, "endpoints_per_leaf", spec->endpoints_per_leaf);
+        count_datum(out, "global_links", spec->global_links);
+        count_datum(out, "leaf_links", spec->leaf_links);
+    } else if (spec->kind == SAND_FABRIC_TORUS) {
+        count_datum(out, "x", spec->size[0]);
+        count_datum(out, "y", spec->size[1]);
+        count_datum(out, "z", spec->size[2]);
+        count_datum(out, "block", spec->block);
+        text_datum(out, "circuits", spec->circuits ? "yes" : "no");
+        if (spec->switching_s >= 0)
+            number_datum(out, "switching", spec->switching_s, SAND_DIM_TIME);
+    }
+}
+
+static void write_flows(const struct sand_fabric_spec *spec, FILE *out)
+{
+    const int rails = spec->kind == SAND_FABRIC_RAIL_OPTIMISED ||
+                      spec->kind == SAND_FABRIC_RAIL_ONLY || spec->rails;
+    text_datum(out, "spreading", spreading_name(spec->spreading));
+    optional_datum(out, "adaptive_efficiency", spec->adaptive_efficiency, SAND_DIM_FRACTION);
+    if (spec->spreading == SAND_SPREAD_HASH) {
+        count_datum(out, "hash_seed", spec->hash_seed);
+        count_datum(out, "queue_pairs", spec->queue_pairs);
+        text_datum(out, "hash_polarised", spec->hash_polarised ? "yes" : "no");
+    }
+    text_datum(out, "rails", rails ? "yes" : "no");
+    if (rails)
+        text_datum(out, "cross_rail",
+                   spec->cross_rail == SAND_CROSS_RAIL_SPINE ? "spine" : "scaleup");
+    optional_datum(out, "nonminimal", spec->nonminimal, SAND_DIM_FRACTION);
+    optional_datum(out, "loss", spec->loss, SAND_DIM_FRACTION);
+    optional_datum(out, "loss_window", spec->loss_window, SAND_DIM_NUMBER);
+    if (spec->convergence_s >= 0)
+        number_datum(out, "convergence", spec->convergence_s, SAND_DIM_TIME);
+    text_datum(out, "latency", spec->latency == SAND_LATENCY_ROUTE ? "route" : "link");
+    optional_datum(out, "spine_latency", spec->spine_latency_s, SAND_DIM_TIME);
+    optional_datum(out, "core_latency", spec->core_latency_s, SAND_DIM_TIME);
+    optional_datum(out, "node_cable", spec->node_cable_m, SAND_DIM_LENGTH);
+    optional_datum(out, "leaf_cable", spec->leaf_cable_m, SAND_DIM_LENGTH);
+    optional_datum(out, "core_cable", spec->core_cable_m, SAND_DIM_LENGTH);
+}
+
+static void write_places(const struct sand_cluster *cluster, FILE *out)
+{
+    count_datum(out, "nodes_per_rack", cluster->nodes_per_rack > 0 ? cluster->nodes_per_rack : 1);
+    count_datum(out, "racks_per_row", cluster->racks_per_row);
+    count_datum(out, "rows_per_hall", cluster->rows_per_hall);
+    if (cluster->racks_per_pdu > 0)
+        count_datum(out, "racks_per_pdu", cluster->racks_per_pdu);
+    optional_datum(out, "rack_pitch", cluster->rack_pitch_m, SAND_DIM_LENGTH);
+    optional_datum(out, "row_pitch", cluster->row_pitch_m, SAND_DIM_LENGTH);
+    optional_datum(out, "hall_pitch", cluster->hall_pitch_m, SAND_DIM_LENGTH);
+    optional_datum(out, "cable_slack", cluster->cable_slack_m, SAND_DIM_LENGTH);
+    optional_datum(out, "pue", cluster->pue, SAND_DIM_NUMBER);
+}
+
 static void write_cluster(const struct sand_cluster *cluster, FILE *out)
 {
     const struct sand_fabric_spec *spec = &cluster->fabric;
     text_datum(out, "fabric", kind_name(spec->kind));
-    number_datum(out, "nodes", cluster->n_nodes, SAND_DIM_COUNT);
-    number_datum(out, "nics_per_node", cluster->node_type->n_nics, SAND_DIM_COUNT);
+    count_datum(out, "nodes", cluster->n_nodes);
+    count_datum(out, "nics_per_node", cluster->node_type->n_nics);
     text_datum(out, "node_type", cluster->node_type->id);
     number_datum(out, "nic_rate", cluster->node_type->nic->rate_Bps, SAND_DIM_BANDWIDTH);
     if (spec->link) {
         text_datum(out, "link", spec->link->id);
         number_datum(out, "port_rate", spec->link->rate_Bps, SAND_DIM_BANDWIDTH);
     }
-    text_datum(out, "spreading", spreading_name(spec->spreading));
-    number_datum(out, "radix", spec->radix, SAND_DIM_COUNT);
-    if (spec->leaf_oversubscription > 0)
-        number_datum(out, "leaf_oversubscription", spec->leaf_oversubscription, SAND_DIM_NUMBER);
-    if (spec->n_tiers == 3 && spec->pod_oversubscription > 0)
-        number_datum(out, "pod_oversubscription", spec->pod_oversubscription, SAND_DIM_NUMBER);
-    number_datum(out, "nodes_per_rack", cluster->nodes_per_rack > 0 ? cluster->nodes_per_rack : 1,
-                 SAND_DIM_COUNT);
-    number_datum(out, "racks_per_row", cluster->racks_per_row, SAND_DIM_COUNT);
-    number_datum(out, "rows_per_hall", cluster->rows_per_hall, SAND_DIM_COUNT);
+    count_datum(out, "radix", spec->radix);
+    write_kind(spec, out);
+    write_flows(spec, out);
+    write_places(cluster, out);
 }
 
 static void write_switches(const struct sand_graph *g, FILE *out)
@@ -127,24 +246,60 @@ static void write_edges(const struct sand_graph *g, FILE *out)
     }
 }
 
+static void write_hosts(const struct sand_graph *g, FILE *out)
+{
+    for (uint32_t node = 0; node < g->n_nodes; node++)
+        fprintf(out, "    <node id=\"node:%" PRIu32 "\"><data key=\"kind\">host</data></node>\n",
+                node);
+}
+
+// NICs that follow each other at one switch are one edge; a NIC's k-th edge is in plane k.
+static void write_host_edges(const struct sand_graph *g, FILE *out)
+{
+    char name[48], capacity[64];
+    for (uint32_t node = 0; node < g->n_nodes; node++)
+        for (uint32_t plane = 0; plane < g->n_planes; plane++)
+            for (uint32_t nic = 0, end; nic < g->nics_per_node; nic = end) {
+                const size_t first = (size_t)node * g->nics_per_node;
+                const uint32_t leaf = g->leaf_of[(first + nic) * g->n_planes + plane];
+                for (end = nic + 1; end < g->nics_per_node &&
+                                    g->leaf_of[(first + end) * g->n_planes + plane] == leaf;)
+                    end++;
+                sand_quantity_canonical((end - nic) * g->port_Bps, SAND_DIM_BANDWIDTH, capacity,
+                                        sizeof capacity);
+                fprintf(out,
+                        "    <edge source=\"node:%" PRIu32 "\" target=\"%s\"><data "
+                        "key=\"nic\">%" PRIu32 "</data><data key=\"nics\">%" PRIu32
+                        "</data><data key=\"capacity\">%s</data></edge>\n",
+                        node, sand_graph_name(g, leaf, name, sizeof name), nic, end - nic,
+                        capacity);
+            }
+}
+
 enum sand_rc export_graphml(const struct sand_cluster *cluster, const struct sand_graph *graph,
                             FILE *out, struct sand_diag *diag)
 {
-    (void)diag;
-    fputs(
-        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-        "<!-- The switches of a cluster and the bundles of cables between them; capacities are of "
-        "one direction.\n     A leaf has `endpoints' NICs; NIC i is number i mod nics_per_node of "
-        "node i / nics_per_node. -->\n"
-        "<graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\">\n",
-        out);
+    if (cluster->n_groups > 0 || cluster->n_impaired > 0)
+        sand_diag_add(diag, SAND_WARNING, NULL, 0,
+                      "cluster \"%s\": node groups and impaired parts are not in the GraphML: all "
+                      "nodes there are %s, links have the capacity that is left",
+                      cluster->name, cluster->node_type->id);
+    fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+          "<!-- The switches and nodes of a cluster and the bundles of cables between them; "
+          "capacities are of one\n     direction. An edge of a node is NICs `nic' to nic + nics - "
+          "1 of "
+          "it; the k-th edge of a NIC is in plane k. -->\n"
+          "<graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\">\n",
+          out);
     write_keys(out);
     fputs("  <graph id=\"", out);
     export_xml_text(out, cluster->name);
     fputs("\" edgedefault=\"undirected\">\n", out);
     write_cluster(cluster, out);
     write_switches(graph, out);
+    write_hosts(graph, out);
     write_edges(graph, out);
+    write_host_edges(graph, out);
     fputs("  </graph>\n</graphml>\n", out);
     return SAND_OK;
 }

@@ -13,6 +13,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "fabricgraph.h"
 #include "fabricwiring.h"
 #include "ids.h"
 #include "mem.h"
@@ -30,6 +31,8 @@ static const struct fabric_wiring *wiring_of(enum sand_fabric_kind kind)
         return &fabric_dragonfly;
     case SAND_FABRIC_TORUS:
         return &fabric_torus;
+    case SAND_FABRIC_WIRED:
+        return &fabric_wired;
     }
     return NULL;
 }
@@ -172,6 +175,14 @@ static enum sand_rc check_groups(const struct sand_cluster *cluster, struct sand
     return SAND_OK;
 }
 
+static void clear(struct sand_fabric *f)
+{
+    fabric_detour_free(f->detour);
+    fabric_graph_free(f->graph);
+    sand_free(f->links);
+    sand_free(f->unit_of_node);
+}
+
 enum sand_rc sand_fabric_build(const struct sand_cluster *cluster, struct sand_fabric **fabric,
                                struct sand_diag *diag)
 {
@@ -190,22 +201,21 @@ enum sand_rc sand_fabric_build(const struct sand_cluster *cluster, struct sand_f
         set_node_classes(cluster, &shape, classes);
         rc = number_links(&shape, cluster, classes, diag);
     }
-    if (rc != SAND_OK) {
-        sand_free(shape.unit_of_node);
-        return rc;
-    }
-    struct sand_fabric *made = sand_calloc(1, sizeof *made);
-    shape.links = sand_calloc(shape.n_links, sizeof *shape.links);
+    struct sand_fabric *made = rc == SAND_OK ? sand_calloc(1, sizeof *made) : NULL;
+    shape.links = rc == SAND_OK ? sand_calloc(shape.n_links, sizeof *shape.links) : NULL;
     if (made == NULL || shape.links == NULL) {
         sand_free(made);
-        sand_free(shape.links);
-        sand_free(shape.unit_of_node);
+        clear(&shape);
+        if (rc != SAND_OK)
+            return rc;
         return sand_fail(diag, SAND_ERR_NOMEM,
                          "cluster \"%s\": no memory for the %" PRIu32 " links of its fabric",
                          cluster->name, shape.n_links);
     }
     *made = shape;
     fill_links(made, &cluster->fabric, classes);
+    if (made->wiring->rates != NULL)
+        made->wiring->rates(cluster, made);
     set_group_rates(made, cluster);
     rc = fabric_set_latencies(made, cluster, diag);
     if (rc == SAND_OK)
@@ -221,9 +231,7 @@ void sand_fabric_free(struct sand_fabric *fabric)
 {
     if (fabric == NULL)
         return;
-    fabric_detour_free(fabric->detour);
-    sand_free(fabric->links);
-    sand_free(fabric->unit_of_node);
+    clear(fabric);
     sand_free(fabric);
 }
 

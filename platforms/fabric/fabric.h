@@ -28,6 +28,7 @@ struct sand_fabric_link {
 struct fabric_wiring; // how a kind of fabric routes and names; private to the room
 struct sand_fabric_slice;
 struct fabric_detour; // what routing around failures needs; private to the room
+struct fabric_graph;  // switches and cables of a wired fabric; private to the room
 
 struct sand_fabric {
     const struct fabric_wiring *wiring;
@@ -66,6 +67,7 @@ struct sand_fabric {
     // kind. A class without links starts where the next one does.
     uint32_t first[SAND_LINK_CLASSES];
     struct fabric_detour *detour; // NULL while nothing is down
+    struct fabric_graph *graph;   // wired only, else NULL
 };
 
 // Builds the arrays. Refuses, naming everything that is wrong: more leaves or pods than the radix
@@ -86,7 +88,8 @@ void sand_fabric_free(struct sand_fabric *fabric);
 // dimension after dimension, the short way round; over circuits as
 // described, or as a slice has them (fabricslice.h), out of which nothing leads. If the route has
 // something on it that is down: the next equal-cost one, in a fixed order, else a shortest one.
-// O(1); with failures at worst O(links).
+// Wired: a shortest way; see fabricwired.c. O(1), wired O(hops x ports); with failures at worst
+// O(links).
 uint32_t sand_fabric_route(const struct sand_fabric *fabric, uint32_t from, uint32_t to,
                            uint32_t links[SAND_ROUTE_MAX]);
 
@@ -138,6 +141,20 @@ void sand_fabric_ends(const struct sand_fabric *fabric, uint32_t link, uint32_t 
 
 // The other direction of a link's cable or bundle. O(1).
 uint32_t sand_fabric_reverse(const struct sand_fabric *fabric, uint32_t link);
+
+// What a wired fabric was told of physical switch `which`: its name, its tier (0 leaf, 1 spine, 2
+// core), its pod. The name lives as long as the fabric.
+struct sand_fabric_switch {
+    const char *id;
+    uint32_t tier, pod;
+};
+struct sand_fabric_switch sand_fabric_wired_switch(const struct sand_fabric *fabric,
+                                                   uint32_t which);
+
+// The link of `bundles` that link `cable` of `cables` is part of: the same fabric built with an
+// aggregating and with static spreading. SAND_NONE: none (a cable inside an aggregate).
+uint32_t sand_fabric_bundle_of(const struct sand_fabric *bundles, const struct sand_fabric *cables,
+                               uint32_t cable);
 
 // Writes a link's name for messages ("node3 nic1 up", "leaf3 up", "leaf3-spine1 down",
 // "pod0-spine1-core7 up"); 64 bytes hold every name. Returns buffer.

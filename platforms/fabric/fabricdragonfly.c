@@ -198,5 +198,5 @@ static double bisection_Bps(const struct sand_fabric *f)
     return (double)half * (f->routers - half) * f->links[f->first[SAND_LINK_LOCAL]].capacity_Bps;
 }
 
-const struct fabric_wiring fabric_dragonfly = {shape, route, attempts, ends,  reverse,
-                                               owner, name,  count,    place, bisection_Bps};
+const struct fabric_wiring fabric_dragonfly = {
+    shape, route, attempts, ends, reverse, owner, name, count, place, bisection_Bps, NULL};

@@ -274,5 +274,5 @@ static double bisection_Bps(const struct sand_fabric *f)
     return fmin(leaves_Bps, fabric_groups_bisection_Bps(f, cable_Bps));
 }
 
-const struct fabric_wiring fabric_dragonfly_plus = {shape, route, attempts, ends,  reverse,
-                                                    owner, name,  count,    place, bisection_Bps};
+const struct fabric_wiring fabric_dragonfly_plus = {
+    shape, route, attempts, ends, reverse, owner, name, count, place, bisection_Bps, NULL};

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "fabric.h"
+#include "fabricgraph.h"
 #include "fabricwiring.h"
 #include "ids.h"
 #include "mem.h"
@@ -169,13 +170,15 @@ static void lose(struct sand_fabric_link *link, uint32_t paths)
 
 uint32_t fabric_tier_size(const struct sand_fabric *f, uint32_t tier)
 {
+    if (f->kind == SAND_FABRIC_WIRED)
+        return tier <= 2 ? f->graph->n_tier[tier] : 0;
     if (f->kind >= SAND_FABRIC_DRAGONFLY)
         return tier == 0 ? f->n_switches : 0;
     const uint32_t per_plane = tier == 0 ? f->n_leaves : tier == 1 ? f->n_spines : f->n_cores;
     return tier <= 2 ? per_plane * f->n_planes : 0;
 }
 
-static enum sand_rc add_share(struct fabric_shares *shares, uint32_t link, uint32_t paths)
+enum sand_rc fabric_add_share(struct fabric_shares *shares, uint32_t link, uint32_t paths)
 {
     void *items = shares->items;
     SAND_TRY(sand_grow(&items, &shares->capacity, shares->n + 1, sizeof *shares->items));
@@ -190,7 +193,7 @@ static enum sand_rc share_class(const struct sand_fabric *f, enum sand_link_clas
 {
     for (unsigned c = up; c <= up + 1u; c++)
         for (uint32_t i = from; i < to; i++)
-            SAND_TRY(add_share(shares, f->first[c] + i, paths));
+            SAND_TRY(fabric_add_share(shares, f->first[c] + i, paths));
     return SAND_OK;
 }
 
@@ -218,8 +221,8 @@ static enum sand_rc share_globals(const struct sand_fabric *f, uint32_t spine,
          q++) {
         const uint32_t link =
             f->first[SAND_LINK_GLOBAL] + group * (f->groups - 1) + q % (f->groups - 1);
-        SAND_TRY(add_share(shares, link, f->group_links));
-        SAND_TRY(add_share(shares, sand_fabric_reverse(f, link), f->group_links));
+        SAND_TRY(fabric_add_share(shares, link, f->group_links));
+        SAND_TRY(fabric_add_share(shares, sand_fabric_reverse(f, link), f->group_links));
     }
     return SAND_OK;
 }
@@ -257,13 +260,15 @@ static uint32_t vertex_of(const struct sand_fabric *f, uint32_t tier, uint32_t i
 enum sand_rc fabric_switch_shares(const struct sand_fabric *fabric, uint32_t tier, uint32_t index,
                                   struct fabric_shares *shares)
 {
+    if (fabric->kind == SAND_FABRIC_WIRED)
+        return fabric_wired_switch_shares(fabric, tier, index, shares);
     if (fabric->kind < SAND_FABRIC_DRAGONFLY && sand_fabric_is_aggregate(fabric))
         return share_in_aggregate(fabric, tier, index, shares);
     const struct fabric_detour *detour = fabric->detour;
     const uint32_t vertex = vertex_of(fabric, tier, index);
     for (uint32_t i = detour->first[vertex]; i < detour->first[vertex + 1]; i++) {
-        SAND_TRY(add_share(shares, detour->links[i], 1));
-        SAND_TRY(add_share(shares, sand_fabric_reverse(fabric, detour->links[i]), 1));
+        SAND_TRY(fabric_add_share(shares, detour->links[i], 1));
+        SAND_TRY(fabric_add_share(shares, sand_fabric_reverse(fabric, detour->links[i]), 1));
     }
     return SAND_OK;
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fabricgraph.h"
 #include "fabricwiring.h"
 #include "ids.h"
 #include "mem.h"
@@ -31,8 +32,8 @@ struct sand_fabric_health {
 
 // ---- parts --------------------------------------------------------------------------------------
 
-// Cables that one link of the class stands for.
-static uint32_t cables_of(const struct sand_fabric *f, enum sand_link_class link_class)
+// Cables that one link of a class stands for, where all are alike.
+static uint32_t cables_of_class(const struct sand_fabric *f, enum sand_link_class link_class)
 {
     const uint32_t planes = f->link_planes == f->n_planes ? 1 : f->n_planes;
     uint32_t n = 1;
@@ -48,6 +49,14 @@ static uint32_t cables_of(const struct sand_fabric *f, enum sand_link_class link
     else if (link_class == SAND_LINK_GLOBAL && sand_fabric_is_aggregate(f))
         n = f->group_links;
     return n > 0 ? n : 1;
+}
+
+// Cables that a link stands for.
+static uint32_t cables_of(const struct sand_fabric *f, uint32_t link)
+{
+    const enum sand_link_class link_class = (enum sand_link_class)f->links[link].link_class;
+    return f->graph && link_class > SAND_LINK_NIC_DOWN ? fabric_wired_cables(f, link)
+                                                       : cables_of_class(f, link_class);
 }
 
 static uint64_t links_of(const struct sand_fabric *f, enum sand_link_class link_class)
@@ -73,10 +82,12 @@ uint64_t sand_fabric_n_parts(const struct sand_fabric *f, enum sand_part_kind ki
     uint64_t n = 0;
     switch (kind) {
     case SAND_KIND_NIC:
-        return links_of(f, SAND_LINK_NIC_UP) * cables_of(f, SAND_LINK_NIC_UP);
+        return links_of(f, SAND_LINK_NIC_UP) * cables_of_class(f, SAND_LINK_NIC_UP);
     case SAND_KIND_LINK:
+        if (f->graph)
+            return fabric_wired_n_cables(f);
         for (int i = 0; i < N_BETWEEN; i++)
-            n += links_of(f, between[i]) * cables_of(f, between[i]) /
+            n += links_of(f, between[i]) * cables_of_class(f, between[i]) /
                  (is_paired(between[i]) ? 2 : 1);
         return n;
     case SAND_KIND_LEAF:
@@ -100,10 +111,15 @@ struct sand_fabric_part sand_fabric_part_at(const struct sand_fabric *f, enum sa
 {
     struct sand_fabric_part part = {kind, (uint32_t)k};
     if (kind == SAND_KIND_NIC)
-        part.index = f->first[SAND_LINK_NIC_UP] + (uint32_t)(k / cables_of(f, SAND_LINK_NIC_UP));
+        part.index =
+            f->first[SAND_LINK_NIC_UP] + (uint32_t)(k / cables_of_class(f, SAND_LINK_NIC_UP));
+    if (kind == SAND_KIND_LINK && f->graph) {
+        part.index = fabric_wired_link_of_cable(f, k);
+        return part;
+    }
     for (int i = 0; kind == SAND_KIND_LINK && i < N_BETWEEN; i++) {
         const uint64_t share = is_paired(between[i]) ? 2 : 1;
-        const uint32_t cables = cables_of(f, between[i]);
+        const uint32_t cables = cables_of_class(f, between[i]);
         const uint64_t n = links_of(f, between[i]) * cables / share;
         if (k < n) {
             part.index = lower_of(f, f->first[between[i]] + (uint32_t)(k * share / cables));
@@ -158,7 +174,12 @@ char *sand_fabric_part_name(const struct sand_fabric *f, const struct sand_fabri
     static const char *const tiers[] = {"leaf", "spine", "core"};
     if (part->kind < SAND_KIND_LEAF)
         return sand_fabric_link_name(f, part->index, buffer, size);
-    const char *tier = tiers[part->kind - SAND_KIND_LEAF];
+    const uint32_t at = (uint32_t)(part->kind - SAND_KIND_LEAF);
+    if (f->graph) {
+        snprintf(buffer, size, "%s", f->graph->ids[fabric_wired_switch_at(f, at, part->index)]);
+        return buffer;
+    }
+    const char *tier = tiers[at];
     snprintf(buffer, size, "%s%" PRIu32, f->kind >= SAND_FABRIC_DRAGONFLY ? "router" : tier,
              part->index);
     return buffer;
@@ -205,7 +226,7 @@ static enum sand_rc share_cable(struct sand_fabric_health *health, uint32_t link
     void *items = shares->items;
     SAND_TRY(sand_grow(&items, &shares->capacity, 2, sizeof *shares->items));
     shares->items = items;
-    const uint32_t cables = cables_of(f, (enum sand_link_class)f->links[link].link_class);
+    const uint32_t cables = cables_of(f, link);
     shares->items[0] = (struct fabric_share){link, cables};
     shares->items[1] = (struct fabric_share){sand_fabric_reverse(f, link), cables};
     shares->n = 2;

@@ -10,6 +10,8 @@
 int fabric_is_switch(const struct sand_fabric *f, const char *part, uint32_t *tier, uint32_t *index)
 {
     static const char *const names[] = {"leaf", "spine", "core", "router"};
+    if (f->kind == SAND_FABRIC_WIRED)
+        return fabric_wired_is_switch(f, part, tier, index);
     for (uint32_t i = 0; i < 4; i++) {
         const size_t length = strlen(names[i]);
         const char *digits = part + length;
@@ -42,7 +44,9 @@ static enum sand_rc impair_link(struct sand_fabric *f, const struct sand_cluster
                          "cluster \"%s\" has no part \"%s\"; write a switch such as \"%s\" or a "
                          "link such as \"%s\"",
                          cluster->name, impaired->part,
-                         f->kind >= SAND_FABRIC_DRAGONFLY ? "router0" : "leaf0",
+                         f->kind == SAND_FABRIC_WIRED       ? sand_fabric_wired_switch(f, 0).id
+                         : f->kind >= SAND_FABRIC_DRAGONFLY ? "router0"
+                                                            : "leaf0",
                          sand_fabric_link_name(f, f->n_links - 1, example, sizeof example));
     if (impaired->speed <= 0 && f->links[link].link_class <= SAND_LINK_SCALEUP_IN)
         return sand_fail(diag, SAND_ERR_INPUT,

@@ -81,6 +81,9 @@ static double length_m(const struct sand_fabric *f, const struct sand_cluster *c
     const double given[] = {c->fabric.node_cable_m, c->fabric.leaf_cable_m, c->fabric.core_cable_m};
     const enum sand_cable_run run = run_of((enum sand_link_class)f->links[l].link_class);
     uint32_t ends[2];
+    const double written_m = f->graph ? fabric_wired_length_m(f, l) : 0;
+    if (written_m > 0)
+        return written_m;
     if (given[run] > 0 || spots == NULL)
         return given[run];
     sand_fabric_ends(f, l, ends);

@@ -4,8 +4,7 @@
 #include "fabricwiring.h"
 #include "ids.h"
 
-// The finaliser of SplitMix64 (Steele, Lea, Flood 2014).
-static uint64_t mix(uint64_t x)
+uint64_t fabric_mix(uint64_t x)
 {
     x += 0x9e3779b97f4a7c15u;
     x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -17,7 +16,7 @@ uint64_t fabric_hash(const struct sand_fabric *fabric, uint32_t tier, uint32_t f
                      uint32_t path)
 {
     const uint64_t salt = (uint64_t)fabric->hash_seed << 8 | (fabric->hash_polarised ? 0 : tier);
-    return mix(mix(mix(salt) ^ ((uint64_t)from << 32 | to)) + path);
+    return fabric_mix(fabric_mix(fabric_mix(salt) ^ ((uint64_t)from << 32 | to)) + path);
 }
 
 int fabric_route_works(const struct sand_fabric *fabric, const uint32_t *links, uint32_t n)
@@ -55,6 +54,27 @@ uint32_t sand_fabric_nic_of_gpu(const struct sand_fabric *fabric, uint32_t node,
 {
     uint64_t nic = (uint64_t)gpu * fabric->nics_per_node / fabric->gpus_per_node;
     return node * fabric->nics_per_node + (uint32_t)nic;
+}
+
+static uint32_t gpu_of_nic(const struct sand_fabric *f, uint32_t nic)
+{
+    return (uint32_t)((uint64_t)(nic % f->nics_per_node) * f->gpus_per_node / f->nics_per_node);
+}
+
+int fabric_relays(const struct sand_fabric *fabric, uint32_t from, uint32_t to)
+{
+    return fabric->n_rails > 1 && from % fabric->n_rails != to % fabric->n_rails &&
+           fabric->cross_rail == SAND_CROSS_RAIL_SCALEUP &&
+           sand_fabric_scaleup_out(fabric, 0, 0) != SAND_NONE;
+}
+
+uint32_t fabric_relay(const struct sand_fabric *fabric, uint32_t from, uint32_t to, uint32_t *links)
+{
+    const uint32_t node = from / fabric->nics_per_node;
+    const uint32_t relay = node * fabric->nics_per_node + to % fabric->n_rails;
+    links[0] = sand_fabric_scaleup_out(fabric, node, gpu_of_nic(fabric, from));
+    links[1] = sand_fabric_scaleup_in(fabric, node, gpu_of_nic(fabric, relay));
+    return relay;
 }
 
 static uint32_t scaleup_port(const struct sand_fabric *f, enum sand_link_class link_class,

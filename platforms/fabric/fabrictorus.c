@@ -262,5 +262,5 @@ static double bisection_Bps(const struct sand_fabric *f)
     return 2.0 * (f->n_endpoints / longest) * f->links[f->first[SAND_LINK_TORUS]].capacity_Bps;
 }
 
-const struct fabric_wiring fabric_torus = {shape, route, attempts, ends,  reverse,
-                                           owner, name,  count,    place, bisection_Bps};
+const struct fabric_wiring fabric_torus = {shape, route, attempts, ends,          reverse, owner,
+                                           name,  count, place,    bisection_Bps, NULL};

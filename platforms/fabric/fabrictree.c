@@ -106,11 +106,6 @@ static void count(const struct sand_fabric *f, struct sand_fabric_counts *counts
 
 // ---- places ----
 
-static uint32_t rail_of(const struct sand_fabric *f, uint32_t nic)
-{
-    return f->n_rails > 1 ? nic % f->n_rails : 0;
-}
-
 static uint32_t leaf_of(const struct sand_fabric *f, uint32_t nic)
 {
     const uint32_t node = nic / f->nics_per_node;
@@ -206,36 +201,19 @@ static uint32_t route_in_network(const struct sand_fabric *f, uint32_t from, uin
     return n;
 }
 
-static uint32_t gpu_of_nic(const struct sand_fabric *f, uint32_t nic)
+static uint32_t route(const struct sand_fabric *f, uint32_t from, uint32_t to, uint32_t path,
+                      uint32_t attempt, uint32_t links[SAND_ROUTE_MAX])
 {
-    return (uint32_t)((uint64_t)(nic % f->nics_per_node) * f->gpus_per_node / f->nics_per_node);
-}
-
-// Over the scale-up domain to the sender's NIC on the receiver's rail, then along that rail.
-static uint32_t route_by_relay(const struct sand_fabric *f, uint32_t from, uint32_t to,
-                               uint32_t path, uint32_t attempt, uint32_t *links)
-{
-    const uint32_t node = from / f->nics_per_node;
-    const uint32_t relay = node * f->nics_per_node + rail_of(f, to);
-    links[0] = sand_fabric_scaleup_out(f, node, gpu_of_nic(f, from));
-    links[1] = sand_fabric_scaleup_in(f, node, gpu_of_nic(f, relay));
+    if (!fabric_relays(f, from, to)) {
+        const struct choice c = choose(f, from, to, path, attempt);
+        return route_in_network(f, from, to, &c, links);
+    }
+    const uint32_t relay = fabric_relay(f, from, to, links);
     if (relay == to)
         return 2;
     const struct choice c = choose(f, relay, to, path, attempt);
     const uint32_t n = route_in_network(f, relay, to, &c, links + 2);
     return n == SAND_NONE ? n : n + 2;
-}
-
-static uint32_t route(const struct sand_fabric *f, uint32_t from, uint32_t to, uint32_t path,
-                      uint32_t attempt, uint32_t links[SAND_ROUTE_MAX])
-{
-    const int relays = f->kind != SAND_FABRIC_FAT_TREE && rail_of(f, from) != rail_of(f, to) &&
-                       f->cross_rail == SAND_CROSS_RAIL_SCALEUP &&
-                       sand_fabric_scaleup_out(f, 0, 0) != SAND_NONE;
-    if (relays)
-        return route_by_relay(f, from, to, path, attempt, links);
-    const struct choice c = choose(f, from, to, path, attempt);
-    return route_in_network(f, from, to, &c, links);
 }
 
 // ---- graph and names ----
@@ -355,5 +333,5 @@ static double bisection_Bps(const struct sand_fabric *f)
     return pods < leaves ? pods : leaves;
 }
 
-const struct fabric_wiring fabric_tree = {shape, route, attempts, ends,  reverse,
-                                          owner, name,  count,    place, bisection_Bps};
+const struct fabric_wiring fabric_tree = {shape, route, attempts, ends,          reverse, owner,
+                                          name,  count, place,    bisection_Bps, NULL};

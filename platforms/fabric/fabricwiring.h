@@ -29,10 +29,17 @@ struct fabric_wiring {
     void (*count)(const struct sand_fabric *fabric, struct sand_fabric_counts *counts);
     void (*place)(const struct sand_fabric *fabric, uint32_t nic, uint32_t *leaf, uint32_t *pod);
     double (*bisection_Bps)(const struct sand_fabric *fabric);
+    // Rates of the new links of a class that are not all alike; NULL: none.
+    void (*rates)(const struct sand_cluster *cluster, struct sand_fabric *fabric);
 };
 
+struct fabric_shares;
+
 extern const struct fabric_wiring fabric_tree, fabric_dragonfly_plus, fabric_dragonfly,
-    fabric_torus;
+    fabric_torus, fabric_wired;
+
+// The finaliser of SplitMix64 (Steele, Lea, Flood 2014).
+uint64_t fabric_mix(uint64_t x);
 
 // The hash by which a switch of `tier` picks a path for a queue pair.
 uint64_t fabric_hash(const struct sand_fabric *fabric, uint32_t tier, uint32_t from, uint32_t to,
@@ -45,6 +52,26 @@ int fabric_route_works(const struct sand_fabric *fabric, const uint32_t *links, 
 uint32_t fabric_detour_find(const struct sand_fabric *fabric, uint32_t from, uint32_t to,
                             uint32_t links[SAND_ROUTE_MAX]);
 void fabric_detour_free(struct fabric_detour *detour);
+// Whether traffic between two NICs goes over the sender's scale-up domain: they are of two rails.
+int fabric_relays(const struct sand_fabric *fabric, uint32_t from, uint32_t to);
+// The way of a relay to the sender's NIC on the receiver's rail: writes 2 links. Returns that NIC.
+uint32_t fabric_relay(const struct sand_fabric *fabric, uint32_t from, uint32_t to,
+                      uint32_t *links);
+
+// Of wired fabrics: cables that a link stands for, the link of cable k of all, the metres written
+// down (0: none), a switch by its name.
+uint32_t fabric_wired_cables(const struct sand_fabric *fabric, uint32_t link);
+uint64_t fabric_wired_n_cables(const struct sand_fabric *fabric);
+uint32_t fabric_wired_link_of_cable(const struct sand_fabric *fabric, uint64_t k);
+double fabric_wired_length_m(const struct sand_fabric *fabric, uint32_t link);
+uint32_t fabric_wired_switch_at(const struct sand_fabric *fabric, uint32_t tier, uint32_t index);
+int fabric_wired_is_switch(const struct sand_fabric *fabric, const char *name, uint32_t *tier,
+                           uint32_t *index);
+// What goes with a switch of a wired fabric.
+enum sand_rc fabric_wired_switch_shares(const struct sand_fabric *fabric, uint32_t tier,
+                                        uint32_t index, struct fabric_shares *shares);
+enum sand_rc fabric_add_share(struct fabric_shares *shares, uint32_t link, uint32_t paths);
+
 // Prepares what ways around failures need; nothing to do if it is there.
 enum sand_rc fabric_detour_open(struct sand_fabric *fabric, struct sand_diag *diag);
 

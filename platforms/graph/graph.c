@@ -33,6 +33,10 @@ static struct sand_graph_switch tree_switch(const struct sand_fabric *f, uint32_
 
 static struct sand_graph_switch switch_of(const struct sand_fabric *f, uint32_t which)
 {
+    if (f->kind == SAND_FABRIC_WIRED) {
+        const struct sand_fabric_switch s = sand_fabric_wired_switch(f, which);
+        return (struct sand_graph_switch){(enum sand_tier)s.tier, 0, s.pod, which, 0};
+    }
     if (f->kind == SAND_FABRIC_DRAGONFLY)
         return (struct sand_graph_switch){SAND_TIER_LEAF, 0, which / f->routers, which % f->routers,
                                           0};
@@ -117,7 +121,7 @@ static void hang_endpoints(struct sand_graph *g, const struct sand_fabric *f)
         uint32_t ends[2];
         sand_fabric_ends(f, i, ends);
         uint32_t leaf = ends[1] - f->n_endpoints;
-        size_t port = (size_t)ends[0] * g->n_planes + g->switches[leaf].plane;
+        size_t port = (size_t)ends[0] * g->n_planes + sand_fabric_link_owner(f, i).plane;
         g->leaf_of[port] = leaf;
         g->nic_Bps[port] = working_Bps(&f->links[i]);
         g->switches[leaf].n_endpoints++;
@@ -195,9 +199,23 @@ static enum sand_rc index_neighbours(struct sand_graph *g, struct sand_diag *dia
 static int relays(const struct sand_cluster *cluster)
 {
     const struct sand_fabric_spec *spec = &cluster->fabric;
-    int has_rails = spec->kind == SAND_FABRIC_RAIL_OPTIMISED || spec->kind == SAND_FABRIC_RAIL_ONLY;
+    int has_rails = spec->kind == SAND_FABRIC_RAIL_OPTIMISED ||
+                    spec->kind == SAND_FABRIC_RAIL_ONLY || spec->rails;
     return has_rails && spec->cross_rail == SAND_CROSS_RAIL_SCALEUP &&
            cluster->node_type->scaleup != SAND_SCALEUP_NONE;
+}
+
+static enum sand_rc keep_names(struct sand_graph *g, const struct sand_fabric *f,
+                               struct sand_diag *diag)
+{
+    if (f->kind != SAND_FABRIC_WIRED)
+        return SAND_OK;
+    g->names = sand_calloc(g->n_switches, sizeof *g->names);
+    if (g->names == NULL)
+        return no_memory(diag);
+    for (uint32_t i = 0; i < g->n_switches; i++)
+        snprintf(g->names[i], sizeof g->names[i], "%s", sand_fabric_wired_switch(f, i).id);
+    return SAND_OK;
 }
 
 static enum sand_rc fill(struct sand_graph *g, const struct sand_fabric *f,
@@ -221,10 +239,12 @@ static enum sand_rc fill(struct sand_graph *g, const struct sand_fabric *f,
         g->switches[i] = switch_of(f, i);
         g->n_tier[g->switches[i].tier]++;
     }
+    SAND_TRY(keep_names(g, f, diag));
     hang_endpoints(g, f);
     sort_nodes(g, f);
     SAND_TRY(add_edges(g, f, diag));
-    place_leaves(g);
+    if (g->names == NULL)
+        place_leaves(g);
     return index_neighbours(g, diag);
 }
 
@@ -233,14 +253,10 @@ static enum sand_rc fill(struct sand_graph *g, const struct sand_fabric *f,
 static void spread_health(const struct sand_fabric *bundles, struct sand_fabric *cables)
 {
     for (uint32_t i = cables->first[SAND_LINK_NIC_UP]; i < cables->n_links; i++) {
-        const struct sand_fabric_owner at = sand_fabric_link_owner(cables, i);
-        uint32_t within = at.owner;
-        if (at.link_class <= SAND_LINK_NIC_DOWN)
-            within = at.owner * cables->nics_per_node + at.port;
-        else if (at.link_class == SAND_LINK_GLOBAL)
-            within = at.owner * (cables->groups - 1) + at.port % (cables->groups - 1);
-        const struct sand_fabric_link *bundle =
-            &bundles->links[bundles->first[at.link_class] + within];
+        const uint32_t of = sand_fabric_bundle_of(bundles, cables, i);
+        if (of == SAND_NONE)
+            continue;
+        const struct sand_fabric_link *bundle = &bundles->links[of];
         cables->links[i].speed *= bundle->speed;
         cables->links[i].is_down |= bundle->is_down;
     }
@@ -315,6 +331,7 @@ void sand_graph_free(struct sand_graph *graph)
     if (graph == NULL)
         return;
     sand_free(graph->switches);
+    sand_free(graph->names);
     sand_free(graph->edges);
     sand_free(graph->leaf_of);
     sand_free(graph->nic_Bps);
@@ -342,7 +359,9 @@ char *sand_graph_name(const struct sand_graph *graph, uint32_t which, char *buff
     char plane[24] = "";
     if (graph->n_planes > 1)
         snprintf(plane, sizeof plane, "plane%" PRIu32 "-", s->plane);
-    if (graph->kind == SAND_FABRIC_DRAGONFLY)
+    if (graph->names != NULL)
+        snprintf(buffer, size, "%s", graph->names[which]);
+    else if (graph->kind == SAND_FABRIC_DRAGONFLY)
         snprintf(buffer, size, "group%" PRIu32 "-router%" PRIu32, s->pod, s->index);
     else if (graph->kind == SAND_FABRIC_TORUS)
         snprintf(buffer, size, "router%" PRIu32, s->index);

@@ -32,6 +32,7 @@ struct sand_graph {
     enum sand_fabric_kind kind;
     uint32_t n_switches;
     struct sand_graph_switch *switches;
+    char (*names)[SAND_SWITCH_ID]; // of a wired fabric; NULL: by tier and number
     uint32_t n_edges;
     struct sand_graph_edge *edges;
     uint32_t n_tier[SAND_TIERS], n_planes, n_pods;

@@ -31,23 +31,66 @@ enum word {
     W_PER_RACK,
     W_PER_ROW,
     W_PER_HALL,
+    W_POD, // of nodes
+    W_FIRST_NIC,
+    W_N_NICS, // of edges
+    W_GROUPS, // of graphs: dragonfly
+    W_ROUTERS,
+    W_PER_ROUTER,
+    W_GLOBAL_LINKS,
+    W_LEAVES, // dragonfly+
+    W_SPINES,
+    W_PER_LEAF,
+    W_LEAF_LINKS,
+    W_X, // torus
+    W_Y,
+    W_Z,
+    W_BLOCK,
     W_IGNORED, // understood, and of no use here
     N_WORDS
 };
 
+// What the XML has under the same name; word N_WORDS + index.
+static const char *const fabric_extras[] = {
+    "rails",        "nonminimal", "circuits", "switching",  "cross_rail",     "adaptive_efficiency",
+    "hash_seed",    "queue_pairs", "hash_polarised", "loss",
+    "loss_window",  "convergence", "latency",        "spine_latency",
+    "core_latency", "node_cable",  "leaf_cable",     "core_cable"};
+static const char *const cluster_extras[] = {"racks_per_pdu", "rack_pitch",  "row_pitch",
+                                             "hall_pitch",    "cable_slack", "pue"};
+enum {
+    N_FABRIC_EXTRAS = sizeof fabric_extras / sizeof *fabric_extras,
+    N_CLUSTER_EXTRAS = sizeof cluster_extras / sizeof *cluster_extras,
+    N_VALUES = N_WORDS + N_FABRIC_EXTRAS + N_CLUSTER_EXTRAS
+};
+
 static const struct {
     const char *name, *of;
-    enum word word;
+    unsigned word;
 } words[] = {
     {"tier", "node", W_TIER},
     {"endpoints", "node", W_ENDPOINTS},
     {"kind", "node", W_KIND},
     {"type", "node", W_KIND},
     {"label", "node", W_IGNORED},
-    {"pod", "node", W_IGNORED},
+    {"pod", "node", W_POD},
     {"plane", "node", W_IGNORED},
     {"capacity", "edge", W_CAPACITY},
     {"bandwidth", "edge", W_CAPACITY},
+    {"nic", "edge", W_FIRST_NIC},
+    {"nics", "edge", W_N_NICS},
+    {"groups", "graph", W_GROUPS},
+    {"routers", "graph", W_ROUTERS},
+    {"endpoints_per_router", "graph", W_PER_ROUTER},
+    {"global_links", "graph", W_GLOBAL_LINKS},
+    {"leaves", "graph", W_LEAVES},
+    {"spines", "graph", W_SPINES},
+    {"endpoints_per_leaf", "graph", W_PER_LEAF},
+    {"leaf_links", "graph", W_LEAF_LINKS},
+    {"x", "graph", W_X},
+    {"y", "graph", W_Y},
+    {"z", "graph", W_Z},
+    {"block", "graph", W_BLOCK},
     {"fabric", "graph", W_FABRIC},
     {"link", "graph", W_LINK},
     {"nodes", "graph", W_NODES},
@@ -66,7 +109,7 @@ static const struct {
 
 struct key {
     const char *id, *name;
-    enum word word;
+    unsigned word;
     int is_known;
 };
 
@@ -76,9 +119,9 @@ struct graphml {
     struct import_graph graph;
     struct import_index ids; // of nodes; hosts are n_switches_max + number
     struct import_tree tree;
-    const char *values[N_WORDS]; // of the graph
-    int *is_host;
-    uint32_t n_hosts, n_bare; // n_bare: edges without a capacity
+    const char *values[N_VALUES]; // of the graph
+    uint32_t *host;               // number + 1 of a vertex that is a node; 0: a switch
+    uint32_t n_hosts, n_bare;     // n_bare: edges without a capacity
     size_t n_vertices;
     int is_ours;
 };
@@ -93,6 +136,11 @@ static size_t count_elements(const xmlNode *parent, const char *name)
     return n;
 }
 
+static const char *extra_name(unsigned i)
+{
+    return i < N_FABRIC_EXTRAS ? fabric_extras[i] : cluster_extras[i - N_FABRIC_EXTRAS];
+}
+
 static struct key read_key(struct import_job *job, const xmlNode *element)
 {
     struct key key = {.id = import_markup_attribute(element, "id"),
@@ -102,6 +150,11 @@ static struct key read_key(struct import_job *job, const xmlNode *element)
         if (strcmp(words[i].name, key.name) == 0 &&
             (of == NULL || strcmp(of, "all") == 0 || strcmp(of, words[i].of) == 0)) {
             key.word = words[i].word;
+            key.is_known = 1;
+        }
+    for (unsigned i = 0; i < N_FABRIC_EXTRAS + N_CLUSTER_EXTRAS && key.name && !key.is_known; i++)
+        if (strcmp(extra_name(i), key.name) == 0 && of && strcmp(of, "graph") == 0) {
+            key.word = N_WORDS + i;
             key.is_known = 1;
         }
     if (!key.is_known)
@@ -124,7 +177,7 @@ static int read_keys(struct import_job *job, struct graphml *g, const xmlNode *r
 
 // Collects the data of an element into values[word].
 static void read_data(struct import_job *job, const struct graphml *g, const xmlNode *element,
-                      const char *values[N_WORDS])
+                      const char *values[N_VALUES])
 {
     for (const xmlNode *c = element->children; c != NULL; c = c->next) {
         if (c->type != XML_ELEMENT_NODE)
@@ -210,17 +263,21 @@ static int means_host(const char *kind)
 
 static int read_vertex(struct import_job *job, struct graphml *g, const xmlNode *element)
 {
-    const char *values[N_WORDS] = {0};
+    const char *values[N_VALUES] = {0};
     const char *id = import_markup_attribute(element, "id");
     long line = import_markup_line(element);
     if (id == NULL || *id == '\0')
         return import_refuse(job, line, "a node has no id");
     read_data(job, g, element, values);
-    g->is_host[g->n_vertices] = means_host(values[W_KIND]);
-    g->n_hosts += g->is_host[g->n_vertices] ? 1 : 0;
-    g->graph.switches[g->n_vertices] =
-        (struct import_switch){id, line, tier_of(job, line, values[W_TIER]),
-                               whole(job, line, "endpoints", values[W_ENDPOINTS])};
+    if (means_host(values[W_KIND]))
+        g->host[g->n_vertices] = ++g->n_hosts;
+    g->graph.switches[g->n_vertices] = (struct import_switch){
+        id,
+        line,
+        tier_of(job, line, values[W_TIER]),
+        whole(job, line, "endpoints", values[W_ENDPOINTS]),
+        values[W_POD] ? whole(job, line, "pod", values[W_POD]) : IMPORT_NO_POD,
+        NULL};
     return import_index_add(job, &g->ids, id, g->n_vertices++);
 }
 
@@ -228,8 +285,8 @@ static int read_vertices(struct import_job *job, struct graphml *g, const xmlNod
 {
     size_t n = count_elements(graph, "node"), a, b;
     g->graph.switches = sand_arena_alloc(&job->arena, n, sizeof *g->graph.switches);
-    g->is_host = sand_arena_alloc(&job->arena, n, sizeof *g->is_host);
-    if (g->graph.switches == NULL || g->is_host == NULL)
+    g->host = sand_arena_alloc(&job->arena, n, sizeof *g->host);
+    if (g->graph.switches == NULL || g->host == NULL)
         return import_no_memory(job);
     for (const xmlNode *c = graph->children; c != NULL; c = c->next)
         if (import_markup_is(c, "node") && !read_vertex(job, g, c) && job->rc != SAND_OK)
@@ -254,9 +311,20 @@ static size_t end_of(struct import_job *job, const struct graphml *g, const xmlN
     return found;
 }
 
+// A link of a node: with the NICs that it says, or one that it does not number.
+static void add_port(struct import_job *job, struct graphml *g, size_t at, size_t node,
+                     struct import_port port, const char **values)
+{
+    port.at = (uint32_t)at;
+    port.node = g->host[node] - 1;
+    port.nic = whole(job, port.line, "nic", values[W_FIRST_NIC]);
+    port.n_nics = whole(job, port.line, "nics", values[W_N_NICS]);
+    g->graph.ports[g->graph.n_ports++] = port;
+}
+
 static void read_edge(struct import_job *job, struct graphml *g, const xmlNode *edge)
 {
-    const char *values[N_WORDS] = {0};
+    const char *values[N_VALUES] = {0};
     long line = import_markup_line(edge);
     size_t a = end_of(job, g, edge, "source"), b = end_of(job, g, edge, "target");
     read_data(job, g, edge, values);
@@ -265,13 +333,12 @@ static void read_edge(struct import_job *job, struct graphml *g, const xmlNode *
         return;
     if (a == b) {
         import_refuse(job, line, "an edge joins \"%.200s\" to itself", g->graph.switches[a].name);
-    } else if (g->is_host[a] && g->is_host[b]) {
+    } else if (g->host[a] && g->host[b]) {
         import_deviate(job, line, "hosts \"%.100s\" and \"%.100s\" are joined directly; left out",
                        g->graph.switches[a].name, g->graph.switches[b].name);
-    } else if (g->is_host[a] || g->is_host[b]) {
-        g->graph.switches[g->is_host[a] ? b : a].n_endpoints++;
-        if (g->tree.nic_Bps <= 0)
-            g->tree.nic_Bps = Bps;
+    } else if (g->host[a] || g->host[b]) {
+        add_port(job, g, g->host[a] ? b : a, g->host[a] ? a : b,
+                 (struct import_port){.Bps = Bps, .line = line}, values);
     } else {
         g->n_bare += values[W_CAPACITY] == NULL ? 1 : 0;
         g->graph.cables[g->graph.n_cables++] =
@@ -283,7 +350,9 @@ static int read_edges(struct import_job *job, struct graphml *g, const xmlNode *
 {
     g->graph.cables =
         sand_arena_alloc(&job->arena, count_elements(graph, "edge"), sizeof *g->graph.cables);
-    if (g->graph.cables == NULL)
+    g->graph.ports =
+        sand_arena_alloc(&job->arena, count_elements(graph, "edge"), sizeof *g->graph.ports);
+    if (g->graph.cables == NULL || g->graph.ports == NULL)
         return import_no_memory(job);
     for (const xmlNode *c = graph->children; c != NULL; c = c->next)
         if (import_markup_is(c, "edge"))
@@ -291,22 +360,39 @@ static int read_edges(struct import_job *job, struct graphml *g, const xmlNode *
     return job->n_refused == 0;
 }
 
-// Takes the hosts out of the graph: they are counted at their switches.
+// Takes the hosts out of the graph: they are counted at their switches, whatever these say.
 static int drop_hosts(struct import_job *job, struct graphml *g)
 {
+    struct import_graph *graph = &g->graph;
     uint32_t *number = sand_arena_alloc(&job->arena, g->n_vertices, sizeof *number);
-    if (number == NULL)
+    uint32_t *n_ports = sand_arena_alloc(&job->arena, g->n_hosts + 1, sizeof *n_ports);
+    if (number == NULL || n_ports == NULL)
         return import_no_memory(job);
+    for (size_t i = 0; i < graph->n_ports; i++)
+        n_ports[graph->ports[i].node]++;
     for (size_t i = 0; i < g->n_vertices; i++) {
-        number[i] = (uint32_t)g->graph.n_switches;
-        if (!g->is_host[i])
-            g->graph.switches[g->graph.n_switches++] = g->graph.switches[i];
+        if (g->host[i] && n_ports[g->host[i] - 1] == 0)
+            return import_refuse(job, graph->switches[i].line,
+                                 "node \"%.200s\" hangs from no switch", graph->switches[i].name);
+        number[i] = (uint32_t)graph->n_switches;
+        if (g->host[i])
+            continue;
+        if (g->n_hosts > 0)
+            graph->switches[i].n_endpoints = 0;
+        graph->switches[graph->n_switches++] = graph->switches[i];
     }
-    for (size_t i = 0; i < g->graph.n_cables; i++) {
-        g->graph.cables[i].a = number[g->graph.cables[i].a];
-        g->graph.cables[i].b = number[g->graph.cables[i].b];
+    for (size_t i = 0; i < graph->n_cables; i++) {
+        graph->cables[i].a = number[graph->cables[i].a];
+        graph->cables[i].b = number[graph->cables[i].b];
     }
-    if (g->graph.n_switches == 0)
+    for (size_t i = 0; i < graph->n_ports; i++) {
+        struct import_port *port = &graph->ports[i];
+        port->at = number[port->at];
+        graph->switches[port->at].n_endpoints += port->n_nics > 0 ? port->n_nics : 1;
+        if (g->tree.nic_Bps <= 0 && port->Bps > 0)
+            g->tree.nic_Bps = port->Bps / (port->n_nics > 0 ? port->n_nics : 1);
+    }
+    if (graph->n_switches == 0)
         return import_refuse(job, 0, "has no switch among its nodes");
     return 1;
 }
@@ -316,6 +402,35 @@ static int drop_hosts(struct import_job *job, struct graphml *g)
 static const char *as_radix(const char *text)
 {
     return text && strcmp(text, "0") != 0 ? text : NULL;
+}
+
+static size_t take_some(const struct graphml *g, unsigned first, unsigned n,
+                        struct import_extra *extras)
+{
+    size_t taken = 0;
+    for (unsigned i = first; i < first + n; i++)
+        if (g->values[N_WORDS + i] != NULL)
+            extras[taken++] = (struct import_extra){extra_name(i), g->values[N_WORDS + i]};
+    return taken;
+}
+
+// Values that go into the XML as they are, which says what is wrong with them.
+static void take_extras(struct import_job *job, struct graphml *g)
+{
+    struct import_extra *extras =
+        sand_arena_alloc(&job->arena, N_FABRIC_EXTRAS + N_CLUSTER_EXTRAS, sizeof *extras);
+    if (extras == NULL) {
+        import_no_memory(job);
+        return;
+    }
+    struct import_tree *t = &g->tree;
+    t->nodes_join = 1;
+    t->says_rails = g->values[N_WORDS] != NULL;
+    t->fabric_extras = extras;
+    t->n_fabric_extras = take_some(g, 0, N_FABRIC_EXTRAS, extras);
+    t->cluster_extras = extras + t->n_fabric_extras;
+    t->n_cluster_extras =
+        take_some(g, N_FABRIC_EXTRAS, N_CLUSTER_EXTRAS, extras + t->n_fabric_extras);
 }
 
 static void take_graph_values(struct import_job *job, struct graphml *g)
@@ -331,16 +446,12 @@ static void take_graph_values(struct import_job *job, struct graphml *g)
     t->pod_oversubscription = ratio(job, "pod_oversubscription", g->values[W_POD_RATIO]);
     t->spreading = g->values[W_SPREADING];
     t->link = g->values[W_LINK];
-    if (g->values[W_FABRIC] && strcmp(g->values[W_FABRIC], "fat_tree") != 0)
-        import_refuse(job, 0, "the fabric is a %.60s; only fat trees can be imported",
-                      g->values[W_FABRIC]);
     t->place[0] = g->values[W_PER_RACK];
     t->place[1] = g->values[W_PER_ROW];
     t->place[2] = g->values[W_PER_HALL];
     for (size_t i = 0; i < 3; i++)
         whole(job, 0, "a place", t->place[i]);
-    if (t->spreading && strcmp(t->spreading, "even") != 0 && strcmp(t->spreading, "static") != 0)
-        import_refuse(job, 0, "spreading is \"%.60s\": must be even or static", t->spreading);
+    take_extras(job, g);
 }
 
 // Every value that the graph does not state: NICs of the node type, nodes from the endpoints, edges
@@ -355,11 +466,11 @@ static int complete(struct import_job *job, struct graphml *g, const struct impo
         t->nics_per_node = (uint32_t)((endpoints + g->n_hosts - 1) / g->n_hosts);
     if (t->nics_per_node == 0)
         t->nics_per_node = node->n_nics;
-    if (t->n_nodes == 0)
-        t->n_nodes = g->n_hosts > 0
-                         ? g->n_hosts
-                         : (uint32_t)((endpoints + t->nics_per_node - 1) / t->nics_per_node);
-    if (t->n_nodes == 0 || t->nics_per_node == 0)
+    if (g->n_hosts > 0)
+        t->n_nodes = g->n_hosts;
+    else if (t->n_nodes == 0)
+        t->n_nodes = (uint32_t)((endpoints + t->nics_per_node - 1) / t->nics_per_node);
+    if (t->n_nodes == 0 || t->nics_per_node == 0 || endpoints == 0)
         return import_refuse(job, 0, "no node has endpoints (attribute endpoints, or kind host)");
     if (g->n_bare == 0)
         return 1;
@@ -375,6 +486,40 @@ static const char *bare_node(const char *text)
 {
     const char *slash = text ? strrchr(text, '/') : NULL;
     return slash ? slash + 1 : text;
+}
+
+// A fabric of the kind that the file says, if its switches and cables are those of the kind; a
+// regular fat tree; else every switch and cable.
+static int write_nearest(struct import_job *job, struct graphml *g, const struct import_node *node)
+{
+    const char *kind = g->values[W_FABRIC];
+    const struct import_direct direct = {
+        .groups = whole(job, 0, "groups", g->values[W_GROUPS]),
+        .routers = whole(job, 0, "routers", g->values[W_ROUTERS]),
+        .per_router = whole(job, 0, "endpoints_per_router", g->values[W_PER_ROUTER]),
+        .global_links = whole(job, 0, "global_links", g->values[W_GLOBAL_LINKS]),
+        .leaves = whole(job, 0, "leaves", g->values[W_LEAVES]),
+        .spines = whole(job, 0, "spines", g->values[W_SPINES]),
+        .per_leaf = whole(job, 0, "endpoints_per_leaf", g->values[W_PER_LEAF]),
+        .leaf_links = whole(job, 0, "leaf_links", g->values[W_LEAF_LINKS]),
+        .size = {whole(job, 0, "x", g->values[W_X]), whole(job, 0, "y", g->values[W_Y]),
+                 whole(job, 0, "z", g->values[W_Z])},
+        .block = whole(job, 0, "block", g->values[W_BLOCK])};
+    if (job->n_refused > 0)
+        return 0;
+    if (kind && strcmp(kind, "torus") == 0 && import_is_torus(&g->graph, &g->tree, &direct))
+        return import_torus_write(job, &g->tree, &direct, node);
+    if (kind && strcmp(kind, "dragonfly") == 0 && import_is_dragonfly(&g->graph, &g->tree, &direct))
+        return import_dragonfly_write(job, &g->tree, &direct, node);
+    if (kind && strcmp(kind, "dragonfly_plus") == 0 &&
+        import_is_dragonfly_plus(&g->graph, &g->tree, &direct))
+        return import_dragonfly_plus_write(job, &g->tree, &direct, node);
+    if (kind && (strcmp(kind, "torus") == 0 || strncmp(kind, "dragonfly", 9) == 0))
+        import_deviate(job, 0,
+                       "says that it is a %.40s, but its switches and cables are not those of one "
+                       "that can be written so: routes are shortest ways, whatever they were there",
+                       kind);
+    return import_fabric_write(job, &g->graph, &g->tree, node);
 }
 
 static int read_graph(struct import_job *job, struct graphml *g, const xmlNode *root)
@@ -396,8 +541,7 @@ static int read_graph(struct import_job *job, struct graphml *g, const xmlNode *
     if (job->n_refused > 0 ||
         !import_node_choose(job, bare_node(g->values[W_NODE_TYPE]), "the file says so", &node))
         return 0;
-    return complete(job, g, &node) && import_tree_of_graph(job, &g->graph, &g->tree) &&
-           import_tree_write(job, &g->tree, &node);
+    return complete(job, g, &node) && write_nearest(job, g, &node);
 }
 
 int import_graphml(struct import_job *job)

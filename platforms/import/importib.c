@@ -466,11 +466,20 @@ static int count_nodes(struct import_job *job, const struct ib_fabric *f, struct
 
 // ---- the graph ----
 
+// "leaf0" of "MF0;leaf0:MQM9700/U1", as NVIDIA's switches call themselves.
+static const char *short_name(struct import_job *job, const char *name)
+{
+    const char *semicolon = strchr(name, ';');
+    const char *begin = semicolon ? semicolon + 1 : name;
+    return sand_arena_printf(&job->arena, "%.*s", (int)strcspn(begin, ":"), begin);
+}
+
 static int number_switches(struct import_job *job, struct ib_fabric *f, struct import_graph *g)
 {
     g->switches = sand_arena_alloc(&job->arena, f->n, sizeof *g->switches);
     g->cables = sand_arena_alloc(&job->arena, f->n_ports, sizeof *g->cables);
-    if (g->switches == NULL || g->cables == NULL)
+    g->ports = sand_arena_alloc(&job->arena, f->n_ports, sizeof *g->ports);
+    if (g->switches == NULL || g->cables == NULL || g->ports == NULL)
         return import_no_memory(job);
     for (size_t i = 0; i < f->n; i++) {
         struct ib_machine *m = &f->machines[i];
@@ -478,8 +487,8 @@ static int number_switches(struct import_job *job, struct ib_fabric *f, struct i
             continue;
         m->number = (uint32_t)g->n_switches;
         const char *name = sand_arena_printf(&job->arena, "%s %s", m->guid, m->name);
-        g->switches[g->n_switches++] =
-            (struct import_switch){name ? name : m->guid, m->line, -1, 0};
+        g->switches[g->n_switches++] = (struct import_switch){
+            name ? name : m->guid, m->line, -1, 0, IMPORT_NO_POD, short_name(job, m->name)};
     }
     return g->n_switches > 0 ? 1
                              : import_refuse(job, 0,
@@ -508,6 +517,8 @@ static void add_port(struct import_job *job, const struct ib_fabric *f, const st
     } else if (a->is_switch && is_host(b)) {
         g->switches[a->number].n_endpoints++;
         rates->nic[rates->n_nics++] = p->Bps;
+        g->ports[g->n_ports++] =
+            (struct import_port){a->number, (uint32_t)(b - f->machines), 0, 0, p->Bps, p->line};
     }
 }
 
@@ -534,13 +545,75 @@ static int make_graph(struct import_job *job, struct ib_fabric *f, struct import
         add_port(job, f, &f->ports[i], g, &rates);
     t->nic_Bps = import_mode_real(rates.nic, rates.n_nics);
     for (size_t i = 0; i < rates.n_nics; i++)
-        if (rates.nic[i] < t->nic_Bps) {
-            import_deviate(job, 0, "%zu or more NIC ports are slower than the usual one", i + 1);
-            break;
-        }
+        if (rates.nic[i] != t->nic_Bps)
+            t->n_odd_nics++;
     t->port_Bps = import_mode_real(rates.port, rates.n_ports);
     t->radix = usual_radix(job, f);
     return 1;
+}
+
+struct ib_candidate {
+    const struct ib_fabric *fabric;
+    const struct import_graph *graph;
+    const struct import_tree *known; // rates
+    const struct import_node *node;
+};
+
+static void comment_read(struct import_job *job, const struct import_graph *graph,
+                         const struct import_tree *tree)
+{
+    import_comment(job, "Read: %zu switches, %" PRIu32 " nodes of %" PRIu32 " NIC ports",
+                   graph->n_switches, tree->n_nodes, tree->nics_per_node);
+}
+
+static int write_regular(struct import_job *job, void *context)
+{
+    const struct ib_candidate *c = context;
+    struct import_tree tree = *c->known;
+    struct import_graph graph = *c->graph;
+    graph.switches = sand_arena_alloc(&job->arena, graph.n_switches, sizeof *graph.switches);
+    if (graph.switches == NULL)
+        return import_no_memory(job);
+    memcpy(graph.switches, c->graph->switches, graph.n_switches * sizeof *graph.switches);
+    if (tree.n_odd_nics > 0 || !count_nodes(job, c->fabric, &tree) ||
+        !import_tree_of_graph(job, &graph, &tree) || !import_tree_is_complete(job, &graph, &tree))
+        return 0;
+    comment_read(job, &graph, &tree);
+    import_assume(job, "nodes fill the leaves in order; ibnetdiscover shows which NIC is where, "
+                       "the description here does not keep it");
+    return import_tree_write(job, &tree, c->node);
+}
+
+static int by_line(const void *left, const void *right)
+{
+    const struct import_port *a = left, *b = right;
+    return a->line < b->line ? -1 : a->line > b->line;
+}
+
+// Nodes by the names of their adapters, in order of these; their ports in the order of the lines at
+// the switches. Without names: NICs of nodes in order.
+static int number_nodes(struct import_job *job, struct ib_fabric *f, struct import_graph *g,
+                        struct import_tree *t)
+{
+    struct hosts hosts = {0};
+    int done = index_hosts(job, f, &hosts);
+    if (done && job->options->nics_per_node > 0) {
+        g->n_ports = 0;
+        done = count_by_option(job, &hosts, t);
+    } else if (done) {
+        confess_nameless(job, &hosts);
+        t->n_nodes = (uint32_t)hosts.n;
+        size_t node = 0;
+        for (size_t i = 0; i < hosts.adapters.n; i++) {
+            node += i > 0 &&
+                    strcmp(hosts.adapters.entries[i].name, hosts.adapters.entries[i - 1].name) != 0;
+            f->machines[hosts.adapters.entries[i].value].number = (uint32_t)node;
+        }
+        t->nics_per_node = hosts.n > 0 ? import_mode(hosts.nics, hosts.n) : 0;
+    }
+    import_index_free(&hosts.adapters);
+    return done && (t->nics_per_node > 0 ||
+                    import_refuse(job, 0, "holds no channel adapter of a host with a port in use"));
 }
 
 static int build(struct import_job *job, struct ib_fabric *f)
@@ -548,15 +621,19 @@ static int build(struct import_job *job, struct ib_fabric *f)
     struct import_graph graph = {0};
     struct import_tree tree = {0};
     struct import_node node;
-    if (!index_guids(job, f) || !check_ports(job, f) || !count_nodes(job, f, &tree) ||
-        !make_graph(job, f, &graph, &tree) || !import_tree_of_graph(job, &graph, &tree) ||
+    if (!index_guids(job, f) || !check_ports(job, f) || !make_graph(job, f, &graph, &tree) ||
         !import_node_choose(job, NULL, NULL, &node))
         return 0;
-    import_comment(job, "Read: %zu switches, %" PRIu32 " nodes of %" PRIu32 " NIC ports",
-                   graph.n_switches, tree.n_nodes, tree.nics_per_node);
-    import_assume(job, "nodes fill the leaves in order; ibnetdiscover shows which NIC is where, "
-                       "the description here does not keep it");
-    return import_tree_write(job, &tree, &node);
+    struct ib_candidate candidate = {f, &graph, &tree, &node};
+    if (import_try(job, write_regular, &candidate))
+        return 1;
+    if (job->rc != SAND_OK || !number_nodes(job, f, &graph, &tree))
+        return 0;
+    for (size_t i = 0; i < graph.n_ports; i++)
+        graph.ports[i].node = f->machines[graph.ports[i].node].number;
+    qsort(graph.ports, graph.n_ports, sizeof *graph.ports, by_line);
+    comment_read(job, &graph, &tree);
+    return import_wired_write(job, &graph, &tree, &node);
 }
 
 int import_ibnetdiscover(struct import_job *job)

@@ -35,6 +35,29 @@ int import_no_memory(struct import_job *job)
     return 0;
 }
 
+int import_try(struct import_job *job, import_attempt *attempt, void *context)
+{
+    struct sand_diag held = {0}, *diag = job->diag;
+    const size_t n_notes = job->n_notes, n_refused = job->n_refused;
+    const struct sand_import_result before = *job->result;
+    job->diag = &held;
+    const int done = attempt(job, context);
+    job->diag = diag;
+    const int kept = done && job->n_refused == n_refused && job->rc == SAND_OK &&
+                     job->result->n_deviations == before.n_deviations;
+    for (size_t i = 0; kept && i < held.n_messages; i++)
+        sand_diag_add(diag, held.messages[i].severity, held.messages[i].file, held.messages[i].line,
+                      "%s", held.messages[i].text ? held.messages[i].text : "");
+    sand_diag_clear(&held);
+    if (kept)
+        return 1;
+    job->n_notes = n_notes;
+    job->n_refused = n_refused;
+    sand_free(job->result->xml);
+    *job->result = before;
+    return 0;
+}
+
 static void keep_note(struct import_job *job, const char *text)
 {
     void *notes = job->notes;

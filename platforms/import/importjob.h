@@ -46,6 +46,11 @@ void import_comment(struct import_job *job, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 int import_no_memory(struct import_job *job);
 
+// Something that may turn out not to describe the input: its messages, assumptions and text are
+// kept only if it succeeds without a deviation. Returns whether they are.
+typedef int import_attempt(struct import_job *job, void *context);
+int import_try(struct import_job *job, import_attempt *attempt, void *context);
+
 // ---- lines ----
 
 struct import_line {

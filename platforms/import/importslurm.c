@@ -323,11 +323,81 @@ static void comment_tree(struct import_job *job, const struct slurm_tree *slurm)
                            slurm->switches[i].nodes_text);
 }
 
+struct slurm_candidate {
+    const struct slurm_tree *slurm;
+    const struct import_node *node;
+};
+
+static int write_regular(struct import_job *job, void *context)
+{
+    const struct slurm_candidate *c = context;
+    struct import_tree tree = {0};
+    comment_tree(job, c->slurm);
+    return make_tree(job, c->slurm, c->node, &tree) && import_tree_write(job, &tree, c->node);
+}
+
+// ---- an irregular tree: every switch ------------------------------------------------------------
+
+static void hang_nodes(const struct slurm_tree *slurm, const struct import_node *node,
+                       struct import_graph *g, struct import_tree *t)
+{
+    for (size_t i = 0; i < slurm->n; i++) {
+        g->switches[i].n_endpoints = (uint32_t)slurm->switches[i].nodes.n * node->n_nics;
+        for (size_t k = 0; k < slurm->switches[i].nodes.n; k++)
+            g->ports[g->n_ports++] = (struct import_port){
+                (uint32_t)i, t->n_nodes++, 0, node->n_nics, 0, slurm->switches[i].line};
+    }
+}
+
+// What the nodes below each switch send: every one's way up takes it.
+static void sum_below(const struct slurm_tree *slurm, const struct import_node *node,
+                      double *below_Bps)
+{
+    for (size_t i = 0; i < slurm->n; i++) {
+        const double own = (double)slurm->switches[i].nodes.n * node->n_nics * node->nic_Bps;
+        for (long at = (long)i; own > 0 && at != NO_SWITCH; at = slurm->switches[at].parent)
+            below_Bps[at] += own;
+    }
+}
+
+static int write_irregular(struct import_job *job, const struct slurm_tree *slurm,
+                           const struct import_node *node)
+{
+    struct import_graph g = {.n_switches = slurm->n + (slurm->has_blocks ? 1 : 0)};
+    struct import_tree t = {.nics_per_node = node->n_nics};
+    size_t n_nodes = 0;
+    for (size_t i = 0; i < slurm->n; i++)
+        n_nodes += slurm->switches[i].nodes.n;
+    double *below_Bps = sand_arena_alloc(&job->arena, slurm->n, sizeof *below_Bps);
+    g.switches = sand_arena_alloc(&job->arena, g.n_switches, sizeof *g.switches);
+    g.cables = sand_arena_alloc(&job->arena, slurm->n, sizeof *g.cables);
+    g.ports = sand_arena_alloc(&job->arena, n_nodes, sizeof *g.ports);
+    if (!below_Bps || !g.switches || !g.cables || !g.ports)
+        return import_no_memory(job);
+    if (slurm->has_blocks)
+        g.switches[slurm->n] = (struct import_switch){"all-blocks", 0, 1, 0, IMPORT_NO_POD, NULL};
+    sum_below(slurm, node, below_Bps);
+    for (size_t i = 0; i < slurm->n; i++) {
+        const struct slurm_switch *s = &slurm->switches[i];
+        g.switches[i] = (struct import_switch){s->name, s->line,       s->nodes.n > 0 ? 0 : -1,
+                                               0,       IMPORT_NO_POD, NULL};
+        const long up = s->parent == NO_SWITCH && slurm->has_blocks ? (long)slurm->n : s->parent;
+        if (up != NO_SWITCH && below_Bps[i] > 0)
+            g.cables[g.n_cables++] =
+                (struct import_cable){(uint32_t)i, (uint32_t)up, below_Bps[i], s->line};
+    }
+    hang_nodes(slurm, node, &g, &t);
+    import_assume(job, "no oversubscription: every switch has as much up as the NICs below it; "
+                       "Slurm's upper switches are groups, each written as one switch");
+    if (slurm->has_blocks)
+        import_assume(job, "every block is one leaf, all joined by one spine");
+    return import_wired_write(job, &g, &t, node);
+}
+
 static int build(struct import_job *job, struct slurm_tree *slurm)
 {
     struct import_index index = {0};
     struct import_node node;
-    struct import_tree tree = {0};
     int done = expand_all(job, slurm) && index_switches(job, slurm, &index);
     for (size_t i = 0; i < slurm->n && done; i++)
         done = adopt(job, slurm, &index, i);
@@ -335,8 +405,10 @@ static int build(struct import_job *job, struct slurm_tree *slurm)
     done = done && check_cycles(job, slurm) && check_roots(job, slurm) && check_nodes(job, slurm);
     if (!done || !import_node_choose(job, NULL, NULL, &node))
         return 0;
-    comment_tree(job, slurm);
-    return make_tree(job, slurm, &node, &tree) && import_tree_write(job, &tree, &node);
+    struct slurm_candidate candidate = {slurm, &node};
+    if (import_try(job, write_regular, &candidate))
+        return 1;
+    return job->rc == SAND_OK && write_irregular(job, slurm, &node);
 }
 
 int import_slurm_topology(struct import_job *job)

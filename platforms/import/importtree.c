@@ -228,25 +228,76 @@ static void write_sizes(struct import_xml *xml, const struct import_tree *t,
                 ratio_of(t->pod_oversubscription, down * r->leaves_per_pod, r->pod_up_Bps));
 }
 
-static void write_fabric(struct import_job *job, struct import_xml *xml,
-                         const struct import_tree *t, const struct import_node *node,
-                         const struct regular *r)
+static int is_in_catalogue(struct import_job *job, const char *link)
 {
-    double port_Bps = t->port_Bps > 0 ? t->port_Bps : r->nic_Bps;
-    const char *link = t->link ? sand_arena_printf(&job->arena, "sandtable:link/%s", t->link)
-                               : import_link_of_rate(job, port_Bps, node->nic);
-    write_sizes(xml, t, r);
-    fprintf(xml->out, "\n             ");
-    write_counts(xml, t, r, port_Bps);
+    struct import_entry_of entry;
+    struct sand_diag *diag = job->diag;
+    const size_t refused = job->n_refused;
+    job->diag = NULL;
+    const int found = import_entry_open(job, "link", link, &entry);
+    if (found)
+        import_entry_close(&entry);
+    job->diag = diag;
+    job->n_refused = refused;
+    return found;
+}
+
+void import_fabric_common(struct import_job *job, struct import_xml *xml,
+                          const struct import_tree *t, const struct import_node *node,
+                          double port_Bps)
+{
+    const char *link = t->link && is_in_catalogue(job, t->link)
+                           ? sand_arena_printf(&job->arena, "sandtable:link/%s", t->link)
+                           : import_link_of_rate(job, port_Bps, node->nic);
     if (t->spreading != NULL)
         import_xml_attribute(xml, "spreading", "%s", t->spreading);
+    for (size_t i = 0; i < t->n_fabric_extras; i++)
+        import_xml_attribute(xml, t->fabric_extras[i].name, "%s", t->fabric_extras[i].value);
     import_xml_attribute(xml, "link", "%s", link ? link : node->nic);
     if (link == NULL) {
         char text[64];
         sand_quantity_canonical(port_Bps, SAND_DIM_BANDWIDTH, text, sizeof text);
         import_xml_attribute(xml, "link_rate", "%s", text);
     }
+}
+
+void import_cluster_open(struct import_job *job, struct import_xml *xml,
+                         const struct import_tree *tree, const struct import_node *node,
+                         uint32_t n_nodes)
+{
+    static const char *const places[] = {"nodes_per_rack", "racks_per_row", "rows_per_hall"};
+    fprintf(xml->out, "<cluster xmlns=\"urn:sandtable:1\"");
+    import_xml_attribute(xml, "name", "%s", job->options->name ? job->options->name : "imported");
+    import_xml_attribute(xml, "nodes", "%" PRIu32, n_nodes);
+    import_xml_attribute(xml, "node", "sandtable:node/%s", node->id);
+    for (size_t i = 0; i < 3; i++)
+        if (tree->place[i] != NULL)
+            import_xml_attribute(xml, places[i], "%s", tree->place[i]);
+    for (size_t i = 0; i < tree->n_cluster_extras; i++)
+        import_xml_attribute(xml, tree->cluster_extras[i].name, "%s",
+                             tree->cluster_extras[i].value);
+    fprintf(xml->out, ">\n");
+}
+
+static void write_fabric(struct import_job *job, struct import_xml *xml,
+                         const struct import_tree *t, const struct import_node *node,
+                         const struct regular *r)
+{
+    double port_Bps = t->port_Bps > 0 ? t->port_Bps : r->nic_Bps;
+    write_sizes(xml, t, r);
+    fprintf(xml->out, "\n             ");
+    write_counts(xml, t, r, port_Bps);
+    import_fabric_common(job, xml, t, node, port_Bps);
     fprintf(xml->out, "/>\n");
+}
+
+void import_assume_common(struct import_job *job, const struct import_tree *t)
+{
+    if (t->spreading == NULL)
+        import_assume(job, "flows spread evenly over equal paths");
+    if (t->place[0] == NULL)
+        import_assume(job, "one node per rack, all in one row: the input says nothing of racks");
+    import_assume(job, "no storage; add a storage element for checkpoints");
 }
 
 static void describe_assumptions(struct import_job *job, const struct import_tree *t,
@@ -259,11 +310,7 @@ static void describe_assumptions(struct import_job *job, const struct import_tre
         import_assume(job, "no oversubscription of the pods: the input does not say");
     if (r->spines == 0)
         import_assume(job, "spines are not counted: the input does not say");
-    if (t->spreading == NULL)
-        import_assume(job, "flows spread evenly over equal paths");
-    if (t->place[0] == NULL)
-        import_assume(job, "one node per rack, all in one row: the input says nothing of racks");
-    import_assume(job, "no storage; add a storage element for checkpoints");
+    import_assume_common(job, t);
     if (t->nic_Bps > 0 && differs(t->nic_Bps, node->nic_Bps))
         import_deviate(job, 0, "NIC ports have %s, those of node type %s %s",
                        rate(t->nic_Bps, text), node->id, node->nic_rate);
@@ -300,7 +347,6 @@ static void scale_to_node(struct regular *r, const struct import_tree *t,
 int import_tree_write(struct import_job *job, const struct import_tree *tree,
                       const struct import_node *node)
 {
-    static const char *const places[] = {"nodes_per_rack", "racks_per_row", "rows_per_hall"};
     struct regular r;
     struct import_xml xml;
     if (!find_regular(job, tree, node, &r))
@@ -312,14 +358,7 @@ int import_tree_write(struct import_job *job, const struct import_tree *tree,
     scale_to_node(&r, tree, node);
     if (!import_xml_open(job, &xml))
         return 0;
-    fprintf(xml.out, "<cluster xmlns=\"urn:sandtable:1\"");
-    import_xml_attribute(&xml, "name", "%s", job->options->name ? job->options->name : "imported");
-    import_xml_attribute(&xml, "nodes", "%" PRIu32, tree->n_nodes);
-    import_xml_attribute(&xml, "node", "sandtable:node/%s", node->id);
-    for (size_t i = 0; i < 3; i++)
-        if (tree->place[i] != NULL)
-            import_xml_attribute(&xml, places[i], "%s", tree->place[i]);
-    fprintf(xml.out, ">\n");
+    import_cluster_open(job, &xml, tree, node, tree->n_nodes);
     write_fabric(job, &xml, tree, node, &r);
     fprintf(xml.out, "</cluster>\n");
     return import_xml_close(job, &xml);

@@ -19,6 +19,10 @@ struct import_pod {
     double up_Bps;     // of all uplinks of its spines; 0: unknown
 };
 
+struct import_extra {
+    const char *name, *value;
+};
+
 struct import_tree {
     struct import_leaf *leaves;
     size_t n_leaves;
@@ -36,14 +40,30 @@ struct import_tree {
     double leaf_oversubscription, pod_oversubscription;
     uint32_t radix;       // 0: unknown, written as unlimited
     const char *place[3]; // nodes_per_rack, racks_per_row, rows_per_hall as text; NULL: left out
+    // Attributes that the input states as the XML has them.
+    const struct import_extra *fabric_extras, *cluster_extras;
+    size_t n_fabric_extras, n_cluster_extras;
+    int nodes_join;    // pieces that only nodes join are one fabric: rails alone
+    int says_rails;    // among them: whether NICs are on rails
+    size_t n_odd_nics; // ports of nodes with another rate than the usual
 };
 
 // A graph of switches, from which a tree is read.
 struct import_switch {
     const char *name; // for messages
     long line;
-    int tier;             // -1: by distance from the leaves; 0 leaf, 1 spine, 2 core
-    uint32_t n_endpoints; // NICs attached
+    int tier;               // -1: by distance from the leaves; 0 leaf, 1 spine, 2 core
+    uint32_t n_endpoints;   // NICs attached
+    uint32_t pod;           // IMPORT_NO_POD: unknown
+    const char *short_name; // for the XML; NULL: `name`
+};
+enum { IMPORT_NO_POD = UINT32_MAX };
+// A node at a switch.
+struct import_port {
+    uint32_t at, node;
+    uint32_t nic, n_nics; // which NICs of the node; n_nics 0: unknown, one port
+    double Bps;           // of all of them; 0: unknown
+    long line;
 };
 struct import_cable {
     uint32_t a, b;
@@ -55,6 +75,9 @@ struct import_graph {
     size_t n_switches;
     struct import_cable *cables;
     size_t n_cables;
+    // None: n_endpoints of the switches are the NICs of nodes in order.
+    struct import_port *ports;
+    size_t n_ports;
 };
 
 // Finds tiers and pods of a graph and fills leaves, pods, tiers and cores of *tree. Refuses fabrics
@@ -65,5 +88,52 @@ int import_tree_of_graph(struct import_job *job, struct import_graph *graph,
 // Writes <cluster> with the fat tree nearest to *tree and lists every difference.
 int import_tree_write(struct import_job *job, const struct import_tree *tree,
                       const struct import_node *node);
+
+// Writes <cluster> with every switch and cable of the graph: a fabric of any kind.
+int import_wired_write(struct import_job *job, struct import_graph *graph,
+                       const struct import_tree *tree, const struct import_node *node);
+
+// Whether every leaf of a pod is joined to every spine of it, all at one rate, and every spine and
+// core has as much to the other tier as its like. Tiers and *tree are found.
+int import_tree_is_complete(struct import_job *job, const struct import_graph *graph,
+                            const struct import_tree *tree);
+
+// Writes the nearest description without a deviation: a regular fat tree if the graph is one, else
+// every switch and cable. *tree holds what is known besides the graph.
+int import_fabric_write(struct import_job *job, struct import_graph *graph,
+                        const struct import_tree *tree, const struct import_node *node);
+
+// Dragonflies and tori, as our exports state them.
+struct import_direct {
+    uint32_t groups, routers, per_router, global_links;
+    uint32_t leaves, spines, per_leaf, leaf_links; // dragonfly+, of a group
+    uint32_t size[3], block;
+};
+// Whether the graph is exactly that: its switches in order, every cable, a NIC after the other.
+int import_is_torus(const struct import_graph *graph, const struct import_tree *tree,
+                    const struct import_direct *direct);
+int import_is_dragonfly(const struct import_graph *graph, const struct import_tree *tree,
+                        const struct import_direct *direct);
+int import_is_dragonfly_plus(const struct import_graph *graph, const struct import_tree *tree,
+                             const struct import_direct *direct);
+int import_dragonfly_plus_write(struct import_job *job, const struct import_tree *tree,
+                                const struct import_direct *direct, const struct import_node *node);
+int import_torus_write(struct import_job *job, const struct import_tree *tree,
+                       const struct import_direct *direct, const struct import_node *node);
+int import_dragonfly_write(struct import_job *job, const struct import_tree *tree,
+                           const struct import_direct *direct, const struct import_node *node);
+
+// Pods of a graph, where its switches have none: what hangs together below the cores, numbered by
+// the first switch. Tiers that are unknown are found.
+int import_graph_find_pods(struct import_job *job, struct import_graph *graph);
+
+// Attributes of <cluster> and of its fabric that every kind has.
+void import_cluster_open(struct import_job *job, struct import_xml *xml,
+                         const struct import_tree *tree, const struct import_node *node,
+                         uint32_t n_nodes);
+void import_fabric_common(struct import_job *job, struct import_xml *xml,
+                          const struct import_tree *tree, const struct import_node *node,
+                          double port_Bps);
+void import_assume_common(struct import_job *job, const struct import_tree *tree);
 
 #endif

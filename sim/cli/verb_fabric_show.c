@@ -1,6 +1,7 @@
 // sandtable fabric show: what the fabric of a cluster is, in words.
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <inttypes.h>
+#include <math.h>
 
 #include "clifabric.h"
 #include "fabric.h"
@@ -71,6 +72,25 @@ static void print_dragonfly_plus(const struct sand_fabric *f)
            f->global_links);
 }
 
+static void print_wired(const struct sand_fabric *f)
+{
+    struct sand_fabric_counts c;
+    sand_fabric_count(f, &c);
+    printf("%-16s wired switch by switch, shortest ways\n", "fabric");
+    if (f->n_planes > 1)
+        printf("%-16s %" PRIu32 ", each with 1/%" PRIu32 " of a port's rate\n", "planes",
+               f->n_planes, f->n_planes);
+    printf("%-16s %" PRIu64 " leaves, %" PRIu64 " spines, %" PRIu64 " cores\n", "switches",
+           c.leaves, c.spines, c.cores);
+    printf("%-16s %" PRIu64 " from leaves, %" PRIu64 " from spines, %" PRIu64
+           " within a tier; %" PRIu32 " links are simulated\n",
+           "cables", c.leaf_spine_cables, c.spine_core_cables, c.local_cables + c.global_cables,
+           f->n_links);
+    if (f->n_rails > 1)
+        printf("%-16s over the %s\n", "rail to rail",
+               f->cross_rail == SAND_CROSS_RAIL_SPINE ? "network" : "scale-up domain");
+}
+
 static void print_direct(const struct sand_fabric *f)
 {
     struct sand_fabric_counts c;
@@ -114,7 +134,8 @@ static void print_flows(const struct sand_fabric *f, const struct sand_fabric_sp
                100 * sand_fabric_goodput(spec->loss, spec->loss_window));
 }
 
-static void show_text(const struct sand_cluster *cluster, const struct sand_fabric *f)
+static void show_text(const struct sand_cluster *cluster, const struct sand_fabric *f,
+                      double bisection_Bps)
 {
     char text[48], each[48];
     printf("%-16s %s\n", "cluster", cluster->name);
@@ -134,13 +155,14 @@ static void show_text(const struct sand_cluster *cluster, const struct sand_fabr
         print_dragonfly_plus(f);
     else if (f->kind < SAND_FABRIC_DRAGONFLY)
         print_tree(f, &cluster->fabric);
+    else if (f->kind == SAND_FABRIC_WIRED)
+        print_wired(f);
     else
         print_direct(f);
     print_flows(f, &cluster->fabric);
     for (size_t i = 0; i < cluster->n_impaired; i++)
         printf("%-16s %s: speed %g, loss %g\n", "impaired", cluster->impaired[i].part,
                cluster->impaired[i].speed, cluster->impaired[i].loss);
-    const double bisection_Bps = sand_fabric_bisection_Bps(f);
     if (bisection_Bps > 0)
         printf("%-16s %s one way, %s a GPU (nominal: everything healthy, no loss)\n", "bisection",
                rate(bisection_Bps, text),
@@ -151,10 +173,11 @@ static void show_text(const struct sand_cluster *cluster, const struct sand_fabr
         printf("%-16s none: not all halves are joined by the network\n", "bisection");
 }
 
-static void show_json(const struct sand_cluster *cluster, const struct sand_fabric *f)
+static void show_json(const struct sand_cluster *cluster, const struct sand_fabric *f,
+                      double bisection_Bps)
 {
-    static const char *const kinds[] = {"fat_tree",       "rail_optimised", "rail_only",
-                                        "dragonfly_plus", "dragonfly",      "torus"};
+    static const char *const kinds[] = {
+        "fat_tree", "rail_optimised", "rail_only", "dragonfly_plus", "dragonfly", "torus", "wired"};
     static const char *const spreadings[] = {"even", "static", "adaptive", "hash"};
     struct sand_fabric_counts c;
     sand_fabric_count(f, &c);
@@ -169,17 +192,38 @@ static void show_json(const struct sand_cluster *cluster, const struct sand_fabr
     printf("  \"leaves\": %" PRIu64 ",\n  \"spines\": %" PRIu64 ",\n  \"cores\": %" PRIu64
            ",\n  \"routers\": %" PRIu64 ",\n  \"impaired\": %zu,\n  \"bisection_Bps\": ",
            c.leaves, c.spines, c.cores, c.routers, cluster->n_impaired);
-    sand_json_number(stdout, sand_fabric_bisection_Bps(f));
+    sand_json_number(stdout, bisection_Bps);
     printf("\n}\n");
+}
+
+// By closed form; of a wired fabric, which has none, by a minimum cut of it as built.
+static enum sand_rc bisect(const struct sand_cluster *cluster, const struct sand_fabric *f,
+                           double *bisection_Bps, struct sand_diag *diag)
+{
+    struct sand_graph *graph = NULL;
+    struct sand_graph_cut cut = {0};
+    *bisection_Bps = sand_fabric_bisection_Bps(f);
+    if (f->kind != SAND_FABRIC_WIRED || f->n_nodes < 2)
+        return SAND_OK;
+    struct sand_cluster healthy = *cluster;
+    healthy.n_impaired = 0;
+    SAND_TRY(sand_graph_build(&healthy, &graph, diag));
+    const enum sand_rc rc = sand_graph_bisection(graph, NULL, &cut, diag);
+    *bisection_Bps = fmin(cut.value_Bps, cut.injection_Bps);
+    sand_graph_free(graph);
+    return rc;
 }
 
 static enum sand_rc show(const struct sand_cluster *cluster, int is_json, struct sand_diag *diag)
 {
     struct sand_fabric *f = NULL;
     SAND_TRY(sand_fabric_build(cluster, &f, diag));
-    (is_json ? show_json : show_text)(cluster, f);
+    double bisection_Bps = 0;
+    const enum sand_rc rc = bisect(cluster, f, &bisection_Bps, diag);
+    if (rc == SAND_OK)
+        (is_json ? show_json : show_text)(cluster, f, bisection_Bps);
     sand_fabric_free(f);
-    return SAND_OK;
+    return rc;
 }
 
 static enum sand_rc run(int argc, char **argv)

@@ -16,7 +16,39 @@ enum sand_fabric_kind {
     SAND_FABRIC_RAIL_ONLY,      // every rail a network of its own
     SAND_FABRIC_DRAGONFLY_PLUS, // groups of leaves and spines; spines join all groups
     SAND_FABRIC_DRAGONFLY,      // groups of routers, all joined, all groups joined
-    SAND_FABRIC_TORUS           // every NIC a router of a 2D or 3D torus
+    SAND_FABRIC_TORUS,          // every NIC a router of a 2D or 3D torus
+    SAND_FABRIC_WIRED           // any switches and cables, each written down
+};
+
+// Of a switch that is written down.
+enum sand_switch_tier {
+    SAND_SWITCH_FOUND, // a leaf if NICs hang from it, else by its distance from such
+    SAND_SWITCH_LEAF,
+    SAND_SWITCH_SPINE,
+    SAND_SWITCH_CORE
+};
+
+enum { SAND_SWITCH_ID = 25 }; // bytes of a switch's name, its NUL included
+
+struct sand_wired_switch {
+    const char *id;
+    enum sand_switch_tier tier;
+    uint32_t pod;
+};
+
+// NICs nic to nic + n_nics - 1 of nodes first to first + n_nodes - 1. A NIC's k-th port is in plane
+// k.
+struct sand_wired_port {
+    const char *to;
+    uint32_t first, n_nodes, nic, n_nics;
+};
+
+// All cables between two switches, or some of them.
+struct sand_wired_cable {
+    const char *from, *to;
+    uint32_t n_cables;
+    double capacity_Bps; // of all of them, one way; 0: n_cables of the fabric's link
+    double length_m;     // of each; 0: as the fabric's others
 };
 
 enum sand_spreading {
@@ -81,6 +113,12 @@ struct sand_fabric_spec {
     uint32_t size[3], block;
     int circuits;       // cubes are joined by circuit switches, not by cables
     double switching_s; // until another cube's circuits carry traffic; below 0: not given
+    // Wired.
+    const struct sand_wired_switch *switches;
+    const struct sand_wired_port *ports;
+    const struct sand_wired_cable *cables;
+    size_t n_switches, n_ports, n_cables;
+    int rails;          // NIC j of every node is of rail j: see cross_rail
     double loss;        // packets lost on every network link, 0..1
     double loss_window; // packets in flight of a flow: rate x round trip / packet size
     // Metres of a cable: NIC to switch; between leaf and spine, in a group or cube; above. 0: not

@@ -269,9 +269,9 @@ static const struct spec_field cluster_fields[] = {
         .max = 1, .form = (number)                                                                 \
     }
 
-static const char *const cluster_forms[] = {"a <fat_tree>",  "a <rail_optimised>",
-                                            "a <rail_only>", "a <dragonfly_plus>",
-                                            "a <dragonfly>", "a <torus>"};
+static const char *const cluster_forms[] = {
+    "a <fat_tree>",  "a <rail_optimised>", "a <rail_only>", "a <dragonfly_plus>",
+    "a <dragonfly>", "a <torus>",          "a <wired>"};
 
 static const struct spec_child cluster_children[] = {
     FABRIC(fat_tree, 1),
@@ -280,6 +280,7 @@ static const struct spec_child cluster_children[] = {
     FABRIC(dragonfly_plus, 4),
     FABRIC(dragonfly, 5),
     FABRIC(torus, 6),
+    FABRIC(wired, 7),
     {.element = &spec_node_group,
      .place = SPEC_ARRAY,
      .offset = offsetof(struct sand_cluster, groups),

@@ -180,3 +180,11 @@ SPEC_FINISH(torus)
     check_inputs(binding, node, fabric);
     set_link_rate(binding, node, fabric, extra[0]);
 }
+
+SPEC_FINISH(wired)
+{
+    struct sand_fabric_spec *fabric = model;
+    fabric->kind = SAND_FABRIC_WIRED;
+    check_inputs(binding, node, fabric);
+    set_link_rate(binding, node, fabric, extra[0]);
+}

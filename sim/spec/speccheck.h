@@ -20,6 +20,7 @@ SPEC_FINISH(rail_only);
 SPEC_FINISH(dragonfly_plus);
 SPEC_FINISH(dragonfly);
 SPEC_FINISH(torus);
+SPEC_FINISH(wired);
 SPEC_FINISH(cluster);
 SPEC_FINISH(checkpoint);
 SPEC_FINISH(job);

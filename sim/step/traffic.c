@@ -70,6 +70,13 @@ static int is_alike(const struct sand_fabric *fabric, uint32_t first, uint32_t k
     return a->speed == b->speed && a->goodput == b->goodput && a->is_down == b->is_down;
 }
 
+static uint32_t leaf_of(const struct sand_fabric *fabric, uint32_t nic)
+{
+    uint32_t ends[2];
+    sand_fabric_ends(fabric, fabric->first[SAND_LINK_NIC_UP] + nic, ends);
+    return ends[1];
+}
+
 // Permuting the rails of every group at once changes nothing if all NICs and GPUs of a node are
 // equal and reach the same leaf: then one rail stands for all.
 static int rails_are_equal(const struct step_traffic *traffic)
@@ -79,14 +86,14 @@ static int rails_are_equal(const struct step_traffic *traffic)
     if (q->folding == SAND_NO_FOLD || !sand_fabric_is_aggregate(fabric) || fabric->n_rails > 1 ||
         q->job->split.tp > fabric->gpus_per_node || fabric->gpus_per_node % q->job->split.tp != 0 ||
         fabric->gpus_per_node % fabric->nics_per_node != 0 ||
-        q->job->split.tp % nic_share(traffic) != 0 ||
-        fabric->endpoints_per_leaf % fabric->nics_per_node != 0)
+        q->job->split.tp % nic_share(traffic) != 0 || fabric->link_planes > 1)
         return 0;
     for (uint32_t i = 0; i < q->job->n_nodes; i++) {
         const uint32_t nic = q->nodes[i] * fabric->nics_per_node;
         for (uint32_t k = 1; k < fabric->nics_per_node; k++)
             if (!is_alike(fabric, fabric->first[SAND_LINK_NIC_UP] + nic, k) ||
-                !is_alike(fabric, fabric->first[SAND_LINK_NIC_DOWN] + nic, k))
+                !is_alike(fabric, fabric->first[SAND_LINK_NIC_DOWN] + nic, k) ||
+                leaf_of(fabric, nic + k) != leaf_of(fabric, nic))
                 return 0;
         for (uint32_t g = 0; g < fabric->gpus_per_node; g++) {
             const uint32_t out = sand_fabric_scaleup_out(fabric, q->nodes[i], g);

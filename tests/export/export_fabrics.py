@@ -106,32 +106,75 @@ def simgrid_loads(folder):
     check(done.returncode == 3 and "512 NICs are more than 256" in done.stderr, done.stderr)
 
 
+# (attributes of the cluster, its fabric, what it is imported as)
+FABRICS = [
+    ("", f"<fat_tree {TWO} {{}}/>", "fat_tree"),
+    ("", f"<fat_tree {THREE} {{}}/>", "fat_tree"),
+    ("", f'<fat_tree {THREE} spreading="static" {{}}/>', "fat_tree"),
+    ("", '<fat_tree tiers="2" radix="64" endpoints_per_leaf="24" leaf_oversubscription="3:1" {}/>',
+     "fat_tree"),
+    ("", f'<fat_tree {TWO} convergence="1s" {{}}><leaf_group nodes="1"/><leaf_group nodes="2"/>'
+     '<leaf_group nodes="2" leaves="2"/><leaf_group nodes="1"/></fat_tree>', "wired"),
+    ("", '<rail_optimised tiers="2" nodes_per_unit="2" leaf_oversubscription="2" {}/>', "wired"),
+    ("", '<rail_optimised tiers="3" nodes_per_unit="2" units_per_pod="2" pod_oversubscription="2" '
+     'spreading="adaptive" adaptive_efficiency="80%" {}/>', "wired"),
+    ("", '<rail_optimised tiers="2" nodes_per_unit="4" planes="2" spines="2" spreading="hash" '
+     'queue_pairs="4" loss="1e-6" loss_window="100" {}/>', "wired"),
+    ("", '<rail_optimised tiers="2" nodes_per_unit="2" planes="2" leaf_oversubscription="2" '
+     'cross_rail="spine" {}/>', "wired"),
+    ("", '<rail_only tiers="2" nodes_per_unit="2" leaf_oversubscription="2" {}/>', "wired"),
+    ("", '<dragonfly global_links="2" routers="4" endpoints_per_router="2" groups="9" {}/>',
+     "dragonfly"),
+    ("", '<dragonfly global_links="2" routers="4" endpoints_per_router="4" groups="4" '
+     'spreading="hash" queue_pairs="2" {}/>', "dragonfly"),
+    ("", '<dragonfly_plus groups="4" leaves="2" spines="3" endpoints_per_leaf="8" global_links="2" '
+     'leaf_links="2" {}/>', "dragonfly_plus"),
+    ("", '<dragonfly_plus groups="3" leaves="3" spines="2" endpoints_per_leaf="8" global_links="2" '
+     'nonminimal="50%" spreading="hash" queue_pairs="2" {}/>', "dragonfly_plus"),
+    ("", '<torus x="4" y="4" z="4" {}/>', "torus"),
+    ("", '<torus x="8" y="4" z="2" block="2" {}/>', "torus"),
+    ('nodes_per_rack="2" racks_per_row="2" row_pitch="50m" rack_pitch="1m" cable_slack="3m"',
+     '<rail_optimised tiers="2" nodes_per_unit="2" latency="route" spine_latency="2us" {}/>', "wired"),
+]
+
+
 def twins(folder):
-    """Generated, and exported and imported again: the same step, to the last digit."""
-    for number, tree in enumerate((TWO, THREE, THREE + ' spreading="static"',
-                                   'tiers="2" radix="64" endpoints_per_leaf="24" '
-                                   'leaf_oversubscription="3:1"')):
-        one = experiment(folder, f"one{number}", CLUSTER.format(nodes=8, tree=tree), JOB)
+    """Generated, and exported and imported again: the same step, to the last digit, on every kind."""
+    link = 'link="sandtable:link/ndr400-ib"'
+    for number, (places, fabric, kind) in enumerate(FABRICS):
+        cluster = (f'<cluster name="c" nodes="8" node="sandtable:node/dgx-h100" {places}>'
+                   + fabric.format(link) + "</cluster>")
+        one = experiment(folder, f"one{number}", cluster, JOB)
         graph, cluster = folder / f"g{number}.graphml", folder / f"c{number}.xml"
         done = run("export", "fabric", one, "--format=graphml", "-o", graph)
         check(done.returncode == 0, done.stderr)
         done = run("import", "graphml", graph, "-o", cluster)
-        check(done.returncode == 0 and " 0 differences" in done.stderr, f"{tree}: {done.stderr}")
+        check(done.returncode == 0 and " 0 differences" in done.stderr, f"{fabric}: {done.stderr}")
+        if done.returncode != 0:
+            continue
+        check(f"<{kind} " in cluster.read_text(), f"{fabric} is no {kind} again")
         two = experiment(folder, f"two{number}", f'<xi:include href="{cluster.name}"/>', JOB)
         steps = [json.loads(run("step", path, "--format=json").stdout or "{}") for path in (one, two)]
-        check(steps[0].get("step_s", -1) == steps[1].get("step_s", -2), f"{tree}: {steps}")
-        check(steps[0].get("links") == steps[1].get("links"), f"{tree}: links differ")
+        check(steps[0].get("step_s", -1) == steps[1].get("step_s", -2), f"{fabric}: {steps}")
+        check(steps[0].get("links") == steps[1].get("links"), f"{fabric}: links differ")
+        # What is wired goes out and comes in once more as it is.
+        again, third = folder / f"h{number}.graphml", folder / f"d{number}.xml"
+        run("export", "fabric", two, "--format=graphml", "-o", again)
+        run("import", "graphml", again, "-o", third)
+        texts = [re.sub(r"<!--.*?-->", "", path.read_text(), flags=re.S) for path in (cluster, third)]
+        check(texts[0] == texts[1], f"{fabric}: another cluster after two imports")
 
 
 # (format, file, differences, understood less than all)
 GOOD = [
     ("slurm-topology", "topology.conf", 0, 2), ("slurm-topology", "topology-blocks.conf", 0, 0),
-    ("slurm-topology", "topology-irregular.conf", 3, 0), ("slurm-nodes", "nodes.txt", 1, 1),
+    ("slurm-topology", "topology-irregular.conf", 0, 0), ("slurm-nodes", "nodes.txt", 1, 1),
     ("slurm-nodes", "sinfo.txt", 0, 2), ("ibnetdiscover", "ibnetdiscover.txt", 0, 0),
     ("ibnetdiscover", "ibnetdiscover-rails.txt", 0, 0),
-    ("ibnetdiscover", "ibnetdiscover-irregular.txt", 3, 1), ("nvidia-smi-topo", "smi-topo.txt", 0, 0),
+    ("ibnetdiscover", "ibnetdiscover-irregular.txt", 0, 1), ("nvidia-smi-topo", "smi-topo.txt", 0, 0),
     ("nccl-topo", "nccl-topo.xml", 0, 2), ("graphml", "foreign.graphml", 1, 1),
 ]
+WIRED = ("topology-irregular.conf", "ibnetdiscover-irregular.txt", "foreign.graphml")
 # (format, file, part of the message)
 BAD = [
     ("slurm-topology", "topology-cycle.conf", "a cycle"),
@@ -163,6 +206,7 @@ def imports(folder):
         if done.returncode != 0:
             continue
         check(("<rail_optimised" in out.read_text()) == ("rails" in name), f"{name}: rails")
+        check(("<wired" in out.read_text()) == (name in WIRED), f"{name}: wired")
         if form in ("nccl-topo", "nvidia-smi-topo"):
             node = f'<definitions><xi:include href="{out.name}"/></definitions>'
             cluster = CLUSTER.format(nodes=8, tree=TWO).replace("sandtable:node/dgx-h100", "imported")

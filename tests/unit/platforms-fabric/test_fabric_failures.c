@@ -7,6 +7,7 @@
 #include "fabric_walk.h"
 #include "mem.h"
 #include "rng.h"
+#include "wired_twin.h"
 
 static uint64_t draw(uint64_t i, uint64_t index)
 {
@@ -77,6 +78,25 @@ static void draw_direct(struct fixture *f, uint64_t d)
     f->cluster.n_nodes = s->groups * s->routers * s->endpoints_per_router;
 }
 
+// A random tree, dragonfly or torus wired switch by switch, with up to three cables more.
+static struct sand_fabric *draw_wired(struct fixture *f, uint64_t i)
+{
+    struct sand_fabric *fabric = NULL;
+    struct wired_twin twin;
+    if (!wired_twin_make(&f->cluster, &twin))
+        return NULL;
+    struct sand_fabric_spec *s = &twin.cluster.fabric;
+    for (uint64_t k = 0; k < draw(i, 5) % 4 && s->n_switches > 1; k++) {
+        const uint64_t a = draw(i, 6 + 2 * k) % s->n_switches;
+        const uint64_t b = draw(i, 7 + 2 * k) % (s->n_switches - 1);
+        twin.cables[s->n_cables++] = (struct sand_wired_cable){
+            twin.ids[a], twin.ids[b < a ? b : b + 1], 1 + (uint32_t)k, 0, 0};
+    }
+    cr_assert_eq(sand_fabric_build(&twin.cluster, &fabric, NULL), SAND_OK);
+    wired_twin_free(&twin); // the fabric keeps nothing of it
+    return fabric;
+}
+
 static struct sand_fabric *draw_fabric(uint64_t i, struct fixture *f)
 {
     struct sand_fabric *fabric = NULL;
@@ -89,6 +109,8 @@ static struct sand_fabric *draw_fabric(uint64_t i, struct fixture *f)
         draw_tree(f, i, d);
     else
         draw_direct(f, d);
+    if (i % 3 == 0)
+        return draw_wired(f, i);
     return sand_fabric_build(&f->cluster, &fabric, NULL) == SAND_OK ? fabric : NULL;
 }
 
@@ -144,7 +166,7 @@ static uint32_t start_of(const struct sand_fabric *f, uint32_t from, uint32_t to
 
 struct tally {
     unsigned fabrics, kept, moved, cut;
-    unsigned of_kind[SAND_FABRIC_TORUS + 1];
+    unsigned of_kind[SAND_FABRIC_WIRED + 1];
 };
 
 static void check_pair(const struct sand_fabric *f, const struct sand_fabric *whole, uint32_t from,
@@ -174,7 +196,7 @@ static void check_pair(const struct sand_fabric *f, const struct sand_fabric *wh
 Test(fabric_failures, single_failures_of_random_fabrics, .timeout = 60)
 {
     struct tally tally = {0};
-    for (uint64_t i = 0; i < 400; i++) {
+    for (uint64_t i = 0; i < 500; i++) {
         struct fixture f;
         struct sand_fabric *whole = draw_fabric(i, &f), *fabric = draw_fabric(i, &f);
         if (fabric == NULL || !break_something(fabric, i)) {
@@ -194,7 +216,7 @@ Test(fabric_failures, single_failures_of_random_fabrics, .timeout = 60)
         sand_fabric_free(fabric);
     }
     cr_expect_gt(tally.fabrics, 200);
-    for (int kind = 0; kind <= SAND_FABRIC_TORUS; kind++)
+    for (int kind = 0; kind <= SAND_FABRIC_WIRED; kind++)
         cr_expect_gt(tally.of_kind[kind], 20);
     cr_expect_gt(tally.kept, 10000);
     cr_expect_gt(tally.moved, 1000);
