@@ -70,7 +70,8 @@ int import_is_torus(const struct import_graph *g, const struct import_tree *t,
 {
     const uint64_t places = (uint64_t)d->size[0] * d->size[1] * d->size[2];
     uint64_t need = 0, n = 0;
-    if (places != g->n_switches || places == 0 || !has_cubes(d) || !(t->port_Bps > 0) || !nics_are_in_order(g, t, 1))
+    if (places != g->n_switches || places == 0 || !has_cubes(d) || !(t->port_Bps > 0) ||
+        !nics_are_in_order(g, t, 1))
         return 0;
     for (int dim = 0; dim < 3; dim++)
         need += d->size[dim] > 1 ? places : 0;

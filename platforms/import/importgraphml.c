@@ -51,11 +51,12 @@ enum word {
 };
 
 // What the XML has under the same name; word N_WORDS + index.
-static const char *const fabric_extras[] = {
-    "rails",        "nonminimal", "circuits", "switching",  "cross_rail",     "adaptive_efficiency",
-    "hash_seed",    "queue_pairs", "hash_polarised", "loss",
-    "loss_window",  "convergence", "latency",        "spine_latency",
-    "core_latency", "node_cable",  "leaf_cable",     "core_cable"};
+static const char *const fabric_extras[] = {"rails",      "nonminimal",    "circuits",
+                                            "switching",  "cross_rail",    "adaptive_efficiency",
+                                            "hash_seed",  "queue_pairs",   "hash_polarised",
+                                            "loss",       "loss_window",   "convergence",
+                                            "latency",    "spine_latency", "core_latency",
+                                            "node_cable", "leaf_cable",    "core_cable"};
 static const char *const cluster_extras[] = {"racks_per_pdu", "rack_pitch",  "row_pitch",
                                              "hall_pitch",    "cable_slack", "pue"};
 enum {

@@ -118,9 +118,8 @@ enum { SPEC_MAX_EXTRA = 4, SPEC_MAX_FIELDS = 40 };
 extern const struct spec_element spec_experiment, spec_cluster, spec_fat_tree, spec_rail_optimised,
     spec_rail_only, spec_dragonfly_plus, spec_dragonfly, spec_torus, spec_wired, spec_switch,
     spec_port, spec_cable, spec_leaf_group, spec_node_group, spec_impaired, spec_cluster_storage,
-    spec_storage_ports,
-    spec_jobs, spec_job, spec_split, spec_checkpoint, spec_param, spec_faults, spec_fault,
-    spec_degradation, spec_policies, spec_schedule, spec_place_policy, spec_recover,
+    spec_storage_ports, spec_jobs, spec_job, spec_split, spec_checkpoint, spec_param, spec_faults,
+    spec_fault, spec_degradation, spec_policies, spec_schedule, spec_place_policy, spec_recover,
     spec_definitions;
 extern const struct spec_element spec_gpu, spec_link, spec_node, spec_kernels, spec_software,
     spec_storage, spec_model, spec_mix, spec_prices;

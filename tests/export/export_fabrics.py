@@ -132,7 +132,7 @@ FABRICS = [
     ("", '<dragonfly_plus groups="3" leaves="3" spines="2" endpoints_per_leaf="8" global_links="2" '
      'nonminimal="50%" spreading="hash" queue_pairs="2" {}/>', "dragonfly_plus"),
     ("", '<torus x="4" y="4" z="4" {}/>', "torus"),
-    ("", '<torus x="8" y="4" z="2" block="2" {}/>', "torus"),
+    ("", '<torus x="8" y="4" z="2" block="2" circuits="no" {}/>', "torus"),
     ('nodes_per_rack="2" racks_per_row="2" row_pitch="50m" rack_pitch="1m" cable_slack="3m"',
      '<rail_optimised tiers="2" nodes_per_unit="2" latency="route" spine_latency="2us" {}/>', "wired"),
 ]
