@@ -73,21 +73,33 @@ static void print_phases(const struct sand_explain_view *view, FILE *out)
 
 // ---- traffic ------------------------------------------------------------------------------------
 
-static void print_term(const struct sand_step_term *t, FILE *out)
+static void print_latency(const struct sand_step_term *t, FILE *out)
 {
     char a[48], b[48], c[48], d[48];
-    fprintf(out, "\n%s: %s, %s, protocol %s, n = %" PRIu32 " ranks\n", t->name, t->collective,
-            t->algorithm, t->protocol, t->ranks);
+    fprintf(out, "  latency base %s + %.6g x %s (scale-up) + %.6g x %s (network)",
+            quantity(t->base_s, SAND_DIM_TIME, a), t->scaleup_hops,
+            quantity(t->scaleup_hop_s, SAND_DIM_TIME, b), t->network_hops,
+            quantity(t->network_hop_s, SAND_DIM_TIME, c));
+    if (t->messages_s > 0)
+        fprintf(out, " + messages %s", quantity(t->messages_s, SAND_DIM_TIME, a));
+    if (t->fill_s > 0)
+        fprintf(out, " + fill %s", quantity(t->fill_s, SAND_DIM_TIME, a));
+    fprintf(out, " = %s\n", quantity(t->latency_s, SAND_DIM_TIME, d));
+    if (t->fill_s > 0)
+        fprintf(out, "  fill    %.6g x wire alone %s / (1 + S / %s)\n", t->depth,
+                quantity(t->fill_wire_s, SAND_DIM_TIME, a), quantity(t->fill_B, SAND_DIM_BYTES, b));
+}
+
+static void print_term(const struct sand_step_term *t, FILE *out)
+{
+    char a[48], b[48];
+    fprintf(out, "\n%s: %s, %s, protocol %s, n = %" PRIu32 " ranks in %" PRIu32 " domain%s\n",
+            t->name, t->collective, t->algorithm, t->protocol, t->ranks, t->domains,
+            t->domains == 1 ? "" : "s");
     fprintf(out, "  S       %s, %s\n", quantity(t->message_B, SAND_DIM_BYTES, a), t->message);
-    fprintf(out, "  a hop   %.6g x S / %" PRIu32 " channels = %s\n", t->factor, t->channels,
-            quantity(t->hop_B, SAND_DIM_BYTES, a));
-    fprintf(out,
-            "  latency %" PRIu32 " x %s + %" PRIu32 " x %s (scale-up) + %" PRIu32
-            " x %s (network) = ",
-            t->bases, quantity(t->base_s, SAND_DIM_TIME, a), t->scaleup_steps,
-            quantity(t->scaleup_step_s, SAND_DIM_TIME, b), t->network_steps,
-            quantity(t->network_step_s, SAND_DIM_TIME, c));
-    fprintf(out, "%s\n", quantity(t->latency_s, SAND_DIM_TIME, d));
+    fprintf(out, "  a hop   %.6g x S x %.6g / %" PRIu32 " = %s; the factor: %s\n", t->factor,
+            t->stretch, t->channels, quantity(t->hop_B, SAND_DIM_BYTES, a), t->volume);
+    print_latency(t, out);
     if (t->rate_Bps > 0)
         fprintf(out, "  rate    %s x usable %.6g / %.6g users of %s = %s\n",
                 quantity(t->link_Bps, SAND_DIM_BANDWIDTH, a), t->link_usable, t->link_users,
@@ -136,16 +148,22 @@ struct number {
 
 static const struct number numbers[] = {
     COUNT(ranks),
+    COUNT(domains),
     COUNT(channels),
     NUMBER(message_B, "B"),
     NUMBER(factor, "1"),
+    NUMBER(stretch, "1"),
     NUMBER(hop_B, "B"),
-    COUNT(bases),
     NUMBER(base_s, "s"),
-    COUNT(scaleup_steps),
-    NUMBER(scaleup_step_s, "s"),
-    COUNT(network_steps),
-    NUMBER(network_step_s, "s"),
+    NUMBER(scaleup_hops, "1"),
+    NUMBER(scaleup_hop_s, "s"),
+    NUMBER(network_hops, "1"),
+    NUMBER(network_hop_s, "s"),
+    NUMBER(messages_s, "s"),
+    NUMBER(depth, "1"),
+    NUMBER(fill_wire_s, "s"),
+    NUMBER(fill_B, "B"),
+    NUMBER(fill_s, "s"),
     NUMBER(latency_s, "s"),
     NUMBER(link_Bps, "B/s"),
     NUMBER(link_usable, "1"),
@@ -166,10 +184,11 @@ static double number_of(const struct sand_step_term *term, const struct number *
 
 static void put_term(const struct sand_step_term *t, FILE *out)
 {
-    const char *const texts[][2] = {
-        {"name", t->name},         {"collective", t->collective}, {"algorithm", t->algorithm},
-        {"protocol", t->protocol}, {"message", t->message},       {"link", t->link},
-        {"equation", t->equation}, {"source", t->source},         {"overlap", t->overlap}};
+    const char *const texts[][2] = {{"name", t->name},           {"collective", t->collective},
+                                    {"algorithm", t->algorithm}, {"protocol", t->protocol},
+                                    {"message", t->message},     {"link", t->link},
+                                    {"volume", t->volume},       {"equation", t->equation},
+                                    {"source", t->source},       {"overlap", t->overlap}};
     fputs("    {", out);
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         fprintf(out, "%s\"%s\": ", i > 0 ? ", " : "", texts[i][0]);

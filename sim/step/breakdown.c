@@ -17,11 +17,6 @@ struct breaking {
     struct sand_step_breakdown *out;
 };
 
-static double larger(double a, double b)
-{
-    return a > b ? a : b;
-}
-
 // ---- the bottleneck -----------------------------------------------------------------------------
 
 // The link that leaves flows of this kind and stage least, when all of the kind are on their way.
@@ -71,31 +66,63 @@ static void add_term(const struct breaking *b, uint32_t kind, struct sand_step_t
         return;
     count_users(b, kind);
     find_link(b, kind, &term);
-    term.hop_B = term.factor * term.message_B / term.channels;
-    term.latency_s = term.bases * term.base_s + term.scaleup_steps * term.scaleup_step_s +
-                     term.network_steps * term.network_step_s;
     term.one_s = term.latency_s + (term.rate_Bps > 0 ? term.hop_B / term.rate_Bps : 0);
     term.exposed_s = term.exposed * term.per_step * term.one_s;
     b->out->terms[b->out->n++] = term;
 }
 
-// ---- latency ------------------------------------------------------------------------------------
+// ---- what the library does ----------------------------------------------------------------------
 
-// NCCL's ring: a base, the larger of the link types used, and a term per step.
-static void set_ring_latency(const struct breaking *b, uint32_t bases, uint32_t steps,
-                             uint32_t on_network, struct sand_step_term *term)
+static const char *volume_of(enum sand_algorithm algorithm, enum sand_collective_kind kind,
+                             int across)
 {
-    const struct sand_link_type *scaleup = b->set->type->scaleup_link, *nic = b->set->type->nic;
-    const uint32_t network = scaleup == NULL || on_network > steps ? steps : on_network;
-    term->bases = bases;
-    term->network_steps = network;
-    term->scaleup_steps = steps - network;
-    term->network_step_s = nic->step_latency_s;
-    term->scaleup_step_s = scaleup ? scaleup->step_latency_s : 0;
-    if (network > 0)
-        term->base_s = nic->base_latency_s;
-    if (network < steps)
-        term->base_s = larger(term->base_s, scaleup->base_latency_s);
+    if (kind == SAND_SEND)
+        return "1";
+    if (kind == SAND_ALL_TO_ALL)
+        return across ? "what is for another domain, a copy for each expert or one for all"
+                      : "what is for others of the domain, and what has come for them";
+    switch (algorithm) {
+    case SAND_ALG_RING:
+        return kind == SAND_ALL_REDUCE ? "2 (n-1)/n" : kind == SAND_BROADCAST ? "1" : "(n-1)/n";
+    case SAND_ALG_TREE:
+        return across ? "1: half up and half down each of two trees, of two parts a port" : "2";
+    case SAND_ALG_NVLSTREE:
+        return "1: half up and half down each of two trees, of two parts a port";
+    default:
+        return "1: the switch reduces";
+    }
+}
+
+// Takes over the terms of a call with S = message_B.
+static void set_call(const struct step_comm *comm, enum sand_collective_kind kind,
+                     const struct step_call *call, double message_B, struct sand_step_term *term)
+{
+    const struct sand_coll_terms *t = &call->terms;
+    const int across = comm->domains > 1;
+    if (t->kernel != NULL) {
+        term->algorithm = sand_algorithm_name(t->kernel->algorithm);
+        term->protocol = sand_protocol_name(t->kernel->protocol);
+        term->volume = volume_of(t->kernel->algorithm, kind, across);
+    }
+    const double bytes = across ? t->network_B : t->scaleup_B;
+    term->ranks = comm->ranks;
+    term->domains = comm->domains;
+    term->message_B = message_B;
+    term->factor = message_B > 0 ? bytes / message_B : 0;
+    term->stretch = across ? sand_coll_network_stretch(t) : sand_coll_scaleup_stretch(t);
+    term->hop_B = call->hop_B;
+    term->channels = call->hop_B > 0 ? (uint32_t)(bytes * term->stretch / call->hop_B + 0.5) : 1;
+    term->base_s = t->base_s;
+    term->scaleup_hops = t->scaleup_hops;
+    term->scaleup_hop_s = t->scaleup_hop_s;
+    term->network_hops = t->network_hops;
+    term->network_hop_s = t->network_hop_s;
+    term->messages_s = t->messages_s;
+    term->depth = t->depth;
+    term->fill_wire_s = t->wire_s;
+    term->fill_B = t->fill_B;
+    term->fill_s = t->fill_s;
+    term->latency_s = call->latency_s;
 }
 
 // ---- what the chunks say ------------------------------------------------------------------------
@@ -138,122 +165,100 @@ static double again(const struct breaking *b)
                                                         : 0;
 }
 
-static uint32_t domain_gpus(const struct breaking *b)
-{
-    return b->set->q->fabric->nodes_per_domain * b->set->type->n_gpus;
-}
-
 static void add_tp(const struct breaking *b)
 {
     const struct sand_split *split = b->set->split;
-    const uint32_t tp = split->tp, domains = (tp + domain_gpus(b) - 1) / domain_gpus(b);
+    const int scatters = split->sequence_parallel;
+    static const char *const names[2][2] = {
+        {"tensor parallel", ""}, {"tensor parallel, scatter", "tensor parallel, gather"}};
+    static const enum sand_collective_kind kinds[2][2] = {{SAND_ALL_REDUCE, SAND_ALL_REDUCE},
+                                                          {SAND_REDUCE_SCATTER, SAND_ALL_GATHER}};
+    static const char *const words[2][2] = {{"all-reduce", ""}, {"reduce-scatter", "all-gather"}};
     struct sand_step_term term = {
-        .name = "tensor parallel",
-        .collective = split->sequence_parallel ? "reduce-scatter + all-gather" : "all-reduce",
-        .algorithm = "ring",
-        .protocol = "Simple",
         .message = "activation of a micro-batch between layers: 2 B x tokens x hidden",
-        .equation =
-            "factor 2 (n-1)/n; per step: micro-batches x layers x (2 forwards + 2 backwards "
-            "+ 2 recomputed)",
-        .source = "Korthikanti et al. 2022, section 4.2; latency: NCCL, tuning.cc",
+        .equation = "per step: micro-batches x layers x (2 forwards + 2 backwards + 2 recomputed); "
+                    "layers of experts less",
+        .source = "Korthikanti et al. 2022, section 4.2; volumes, latency: NCCL, tuning.cc",
         .overlap = "compute of the same layer (communication overlap of the software)",
-        .ranks = tp,
-        .channels = 1,
-        .message_B = b->set->activation_B,
-        .factor = tp > 1 ? 2.0 * (tp - 1) / tp : 0,
-        .per_step = tp > 1 ? b->h->micro_batches * stage_layers(b) * (4 + 2 * again(b)) : 0,
         .exposed = b->set->q->job->software->tp_exposed};
-    // Layers of experts reduce less: as many as the simulation has.
-    if (tp > 1 && term.exposed > 0)
-        term.per_step = b->h->micro_batches * exposed_of(b).tp_B /
-                        (term.exposed * term.factor * term.message_B);
-    set_ring_latency(b, split->sequence_parallel ? 2 : 1, tp > 1 ? 2 * (tp - 1) : 0,
-                     domains > 1 ? 2 * domains : 0, &term);
-    add_term(b, STEP_FLOW_TP, term);
+    if (split->tp == 1 || !(b->set->calls.tp[0].hop_B > 0))
+        return;
+    double all_B = 0;
+    for (int call = 0; call < 2; call++)
+        all_B += b->set->calls.tp[call].hop_B;
+    const double per_step = term.exposed > 0
+                                ? b->h->micro_batches * exposed_of(b).tp_B / (term.exposed * all_B)
+                                : b->h->micro_batches * stage_layers(b) * (4 + 2 * again(b));
+    for (int call = 0; call <= scatters; call++) {
+        set_call(&b->traffic->tp, kinds[scatters][call], &b->set->calls.tp[call],
+                 b->set->activation_B, &term);
+        term.name = names[scatters][call];
+        term.collective = words[scatters][call];
+        term.per_step = per_step;
+        add_term(b, STEP_FLOW_TP, term);
+    }
 }
 
 static void add_cp(const struct breaking *b)
 {
     const struct sand_split *split = b->set->split;
-    const struct sand_link_type *scaleup = b->set->type->scaleup_link;
-    const int inside = scaleup != NULL && split->cp * split->tp <= domain_gpus(b);
-    const struct sand_link_type *link = inside ? scaleup : b->set->type->nic;
     const int gathered = split->context == SAND_CONTEXT_GATHER;
-    const double exposed = gathered ? 1 : b->set->q->job->software->tp_exposed;
-    const double hops = split->cp - 1.0, layers = stage_layers(b), m = b->h->micro_batches;
+    const struct step_call *call = &b->set->calls.cp;
     const struct exposed sum = exposed_of(b);
     if (!(sum.cp_forward_B > 0)) // no context parallelism, or all of it hidden
         return;
     struct sand_step_term term = {
         .name = "context parallel",
-        .collective = "ring of keys and values",
-        .algorithm = "ring",
-        .protocol = "point to point",
-        .message = "keys and values of a layer: 2 x 2 B x tokens x kv heads x head size / tp",
-        .equation =
-            "factor 1; per step: micro-batches x layers x (n-1) x (1 forwards + 2 backwards + "
-            "1 recomputed)",
-        .source = "Liu et al. 2023, arXiv:2310.01889",
-        .overlap = "attention of the block before",
-        .ranks = split->cp,
-        .channels = 1,
-        .message_B = sum.cp_forward_B / (layers * exposed * hops),
-        .factor = 1,
-        .bases = 1,
-        .base_s = link->p2p_latency_s,
-        .exposed = exposed};
-    if (gathered) {
-        term.collective = "all-gather of keys and values";
-        term.protocol = "Simple";
-        term.equation =
-            "factor n-1; per step: micro-batches x layers x (1 forwards + 2 backwards + "
-            "1 recomputed)";
-        term.source = "Llama 3 report, arXiv:2407.21783, section 3.3.2";
-        term.overlap = "nothing";
-        term.factor = hops;
-        term.base_s = link->base_latency_s;
-        term.network_steps = inside ? 0 : split->cp - 1;
-        term.scaleup_steps = inside ? split->cp - 1 : 0;
-        term.network_step_s = term.scaleup_step_s = link->step_latency_s;
-    }
-    term.per_step = m * sum.cp_B / (exposed * term.factor * term.message_B);
+        .collective = gathered ? "all-gather of keys and values" : "ring of keys and values",
+        .message = gathered ? "keys and values of a layer: 2 x 2 B x all tokens x kv heads x head "
+                              "size / tp"
+                            : "keys and values of a layer: 2 x 2 B x tokens x kv heads x head size "
+                              "/ tp",
+        .equation = gathered ? "per step: micro-batches x layers x (1 forwards + 2 backwards + 1 "
+                               "recomputed)"
+                             : "per step: micro-batches x layers x (n-1) x (1 forwards + 2 "
+                               "backwards + 1 recomputed)",
+        .source = gathered ? "Llama 3 report, arXiv:2407.21783, section 3.3.2"
+                           : "Liu et al. 2023, arXiv:2310.01889",
+        .overlap = gathered ? "nothing" : "attention of the block before",
+        .exposed = gathered ? 1 : b->set->q->job->software->tp_exposed};
+    set_call(&b->traffic->cp, gathered ? SAND_ALL_GATHER : SAND_SEND, call, step_context_B(b->set),
+             &term);
+    term.ranks = split->cp;
+    term.per_step = b->h->micro_batches * sum.cp_B / (term.exposed * call->hop_B);
     add_term(b, STEP_FLOW_CP, term);
 }
 
 // The all-to-alls of experts: ports inside the domain and NICs between domains at the same time.
 static void add_experts(const struct breaking *b)
 {
-    const struct sand_node_type *type = b->set->type;
     const struct step_expert_shape *shape = &b->traffic->experts;
-    const struct sand_link_type *link =
-        shape->domains > 1 || type->scaleup_link == NULL ? type->nic : type->scaleup_link;
-    const double m = b->h->micro_batches, exposed = b->set->q->job->software->ep_exposed;
+    const struct step_alltoall_call *call = &b->set->calls.experts;
     const struct exposed sum = exposed_of(b);
+    const double others = shape->domains > 1 ? shape->domains - 1 : 1;
     struct sand_step_term term = {
         .collective = "all-to-all",
-        .algorithm = "pairwise",
-        .protocol = "Simple",
-        .message =
-            "tokens that a GPU sends to experts of others, routed copies and imbalance included",
-        .equation =
-            "factor 1; per step: micro-batches x layers of experts x 2 (dispatch, combine) x "
-            "(1 forwards + 1 backwards + 1 recomputed)",
-        .source = "Megatron-Core, parallel folding, arXiv:2504.14960",
+        .message = "tokens that a GPU sends, routed copies and imbalance included, its own too",
+        .equation = "per step: micro-batches x layers of experts x 2 (dispatch, combine) x "
+                    "(1 forwards + 1 backwards + 1 recomputed)",
+        .source = "Megatron-Core, parallel folding, arXiv:2504.14960; latency: NCCL, tuning.cc",
         .overlap = "what the software overlaps with dispatch and combine",
-        .ranks = b->set->split->ep,
-        .channels = 1,
-        .factor = 1,
-        .bases = 1,
-        .base_s = link->base_latency_s + link->p2p_latency_s,
-        .exposed = exposed};
+        .exposed = b->set->q->job->software->ep_exposed};
     if (!(sum.experts_s > 0))
         return;
-    term.per_step = m * sum.experts_s / (exposed * term.base_s);
+    const struct step_comm comm = {.ranks = b->set->split->ep, .domains = shape->domains};
+    const double sent_B[2] = {call->inside_B, call->outside_B / others};
     for (int outside = 0; outside < 2; outside++) {
+        set_call(&comm, SAND_ALL_TO_ALL, &call->call, call->bytes, &term);
         term.name = outside ? "experts, between domains" : "experts, in the domain";
-        term.message_B = m * sum.experts_B[outside] / (exposed * term.per_step);
-        if (term.message_B > 0)
+        term.volume = volume_of(SAND_ALG_PAIRWISE, SAND_ALL_TO_ALL, outside);
+        term.channels = 1;
+        term.hop_B = sent_B[outside];
+        term.stretch = outside ? sand_coll_network_stretch(&call->call.terms)
+                               : sand_coll_scaleup_stretch(&call->call.terms);
+        term.factor = term.hop_B / term.stretch / call->bytes;
+        term.per_step = b->h->micro_batches * sum.experts_s / (term.exposed * call->call.latency_s);
+        if (term.hop_B > 0)
             add_term(b, outside ? STEP_FLOW_EXPERTS_OUT : STEP_FLOW_EXPERTS, term);
     }
 }
@@ -266,23 +271,17 @@ static void add_send(const struct breaking *b)
     struct sand_step_term term = {
         .name = "pipeline",
         .collective = "send",
-        .algorithm = "point to point",
-        .protocol = "Simple",
         .message = "a rank's share of the activation of a micro-batch: 2 B x tokens x hidden / tp",
-        .equation = "factor 1; per step: micro-batches x chunks, less the end of the pipeline",
+        .equation = "per step: micro-batches x chunks, less the end of the pipeline",
         .source = "Narayanan et al. 2021, section 4.1 (scatter/gather)",
         .overlap = h->chunks > 1
                        ? "other micro-batches; waited for while the pipeline fills and drains"
                        : "nothing: a stage waits for its neighbour in every micro-batch",
-        .ranks = 2,
-        .channels = 1,
-        .message_B = h->send_B,
-        .factor = 1,
-        .bases = 1,
-        .base_s = h->send_latency_s,
         .exposed = 1};
     if (h->pp == 1)
         return;
+    set_call(&b->traffic->send, SAND_SEND, &b->set->calls.send,
+             b->set->activation_B / b->set->split->tp, &term);
     term.name = "pipeline, forwards";
     term.per_step = (double)h->micro_batches * (h->chunks - (last ? 1 : 0));
     add_term(b, STEP_FLOW_NEXT, term);
@@ -295,15 +294,10 @@ static void add_send(const struct breaking *b)
 
 // One term for each run of chunks whose pieces are equal.
 static void add_rings(const struct breaking *b, enum step_ring ring, int gathers,
-                      struct sand_step_term term)
+                      enum sand_collective_kind kind, struct sand_step_term term)
 {
     const struct step_header *h = b->h;
-    const struct step_ring_shape *shape = &b->traffic->rings[ring];
-    const uint32_t steps = (gathers || term.factor < 1 ? 1u : 2u) * (shape->members - 1);
-    set_ring_latency(b, 1, steps,
-                     (uint32_t)((uint64_t)steps * (shape->domains > 1 ? shape->domains - 1 : 0) /
-                                (shape->members - 1)),
-                     &term);
+    const struct step_comm comm = step_ring_comm(&b->traffic->rings[ring]);
     const double times = !h->sharded                       ? 1
                          : !gathers || !h->gather_backward ? h->micro_batches
                                                            : 2.0 * h->micro_batches;
@@ -311,18 +305,23 @@ static void add_rings(const struct breaking *b, enum step_ring ring, int gathers
     double last_B = -1;
     for (uint32_t c = 0; c < h->chunks; c++) {
         struct step_chunk chunk = {0};
+        struct step_call call = {.hop_B = 0};
         step_chunk_set(b->set, b->traffic, b->out->stage, c, &chunk);
         const struct step_ring_load *load = gathers ? &chunk.gather : &chunk.reduce;
-        const double hop_B = load->hop_B[ring], n = load->n[ring];
-        if (hop_B == last_B && b->out->n > before) {
+        const double n = load->n[ring], bytes = n > 0 ? load->message_B[ring] / n : 0;
+        if (bytes == last_B && b->out->n > before) {
             struct sand_step_term *same = &b->out->terms[b->out->n - 1];
             same->per_step += times * chunk.pieces * n;
             same->exposed_s = same->exposed * same->per_step * same->one_s;
             continue;
         }
-        last_B = hop_B;
-        term.message_B = hop_B > 0 ? hop_B * term.channels / term.factor / n : 0;
-        term.per_step = hop_B > 0 ? times * chunk.pieces * n : 0;
+        last_B = bytes;
+        if (!(bytes > 0) || step_call_find(&b->set->library, STEP_USE_DP, &comm, kind, bytes,
+                                           step_ring_extra_s(b->traffic, ring, b->out->stage),
+                                           &call, NULL) != SAND_OK)
+            continue;
+        set_call(&comm, kind, &call, bytes, &term);
+        term.per_step = times * chunk.pieces * n;
         add_term(b, STEP_FLOW_RING + ring, term);
     }
 }
@@ -357,25 +356,19 @@ static const char *ring_name(enum step_ring ring, int gathers)
     return names[ring][gathers];
 }
 
-static struct sand_step_term ring_term(const struct breaking *b, enum step_ring ring)
+static struct sand_step_term ring_term(enum step_ring ring)
 {
-    const struct step_ring_shape *shape = &b->traffic->rings[ring];
     return (struct sand_step_term){
-        .algorithm = "ring",
-        .protocol = "Simple",
         .source = ring == STEP_RING_REPLICAS || ring == STEP_RING_SHARDS
                       ? "Zhao et al. 2023 (PyTorch FSDP, hybrid sharding), arXiv:2304.11277; "
                         "latency: NCCL, tuning.cc"
-                      : "Rajbhandari et al. 2020 (ZeRO); latency: NCCL, tuning.cc",
-        .ranks = shape->members,
-        .channels = shape->channels};
+                      : "Rajbhandari et al. 2020 (ZeRO); volumes, latency: NCCL, tuning.cc"};
 }
 
 static void add_gradients(const struct breaking *b, enum step_ring ring, int scatters)
 {
     const struct step_header *h = b->h;
-    const double n = b->traffic->rings[ring].members;
-    struct sand_step_term term = ring_term(b, ring);
+    struct sand_step_term term = ring_term(ring);
     term.name = ring_name(ring, 0);
     term.collective = scatters ? "reduce-scatter" : "all-reduce";
     term.message = ring == STEP_RING_REPLICAS
@@ -383,41 +376,35 @@ static void add_gradients(const struct breaking *b, enum step_ring ring, int sca
                          "parameters on a GPU / pieces / copies in a shard group"
                        : "gradients of a piece of a chunk: bytes a gradient x parameters on a GPU "
                          "/ pieces";
-    term.equation = scatters
-                        ? "factor (n-1)/n; per step: pieces x chunks (x micro-batches when sharded)"
-                    : h->sharded ? "factor 2 (n-1)/n; per step: pieces x chunks x micro-batches"
-                                 : "factor 2 (n-1)/n; per step: pieces x chunks";
+    term.equation =
+        h->sharded ? "per step: pieces x chunks x micro-batches" : "per step: pieces x chunks";
     term.overlap = reduction_overlap(b);
-    term.factor = (scatters ? 1 : 2) * (n - 1) / n;
     term.exposed = reduces_in_bubble(h, b->out->stage) ? 0
                    : h->overlap_reduce                 ? h->exposed_reduce
                                                        : 1;
-    add_rings(b, ring, 0, term);
+    add_rings(b, ring, 0, scatters ? SAND_REDUCE_SCATTER : SAND_ALL_REDUCE, term);
 }
 
 static void add_weights(const struct breaking *b, const struct step_exchange *e)
 {
     const struct step_header *h = b->h;
-    const double n = b->traffic->rings[e->gather].members;
-    struct sand_step_term term = ring_term(b, e->gather);
+    struct sand_step_term term = ring_term(e->gather);
     term.name = ring_name(e->gather, 1);
     term.collective = "all-gather";
     term.message = "weights of a piece of a chunk: 2 B x parameters on a GPU / pieces";
-    term.equation = "factor (n-1)/n; per step: pieces x chunks (x micro-batches, twice where the "
+    term.equation = "per step: pieces x chunks (x micro-batches, twice where the "
                     "backward gathers again, when sharded)";
     term.overlap = h->sharded          ? "the piece before"
                    : h->overlap_gather ? "the first forward"
                                        : "nothing";
-    term.factor = (n - 1) / n;
     term.exposed = h->overlap_gather ? h->exposed_gather : 1;
     if (e->put_together == SAND_BROADCAST) {
         term.collective = "broadcast";
         term.message = "weights of one owner: 2 B x parameters on a GPU / owners";
-        term.equation = "factor 1; per step: chunks x owners, the copies that share out but no "
-                        "more than a chunk has tensors, one after another";
-        term.factor = 1;
+        term.equation = "per step: chunks x owners, the copies that share out but no more than a "
+                        "chunk has tensors, one after another";
     }
-    add_rings(b, e->gather, 1, term);
+    add_rings(b, e->gather, 1, e->put_together, term);
 }
 
 // Every ring of an exchange once: gradients in the order of their legs, then weights.
@@ -446,7 +433,12 @@ enum sand_rc sand_step_breakdown_find(const struct sand_step_question *question,
     struct step_traffic traffic;
     struct step_header h = {0};
     SAND_TRY(step_traffic_build(question, NULL, 0, &traffic, diag));
-    const struct step_setting set = step_setting_make(question);
+    struct step_setting set = step_setting_make(question);
+    const enum sand_rc found = step_calls_find(&set, &traffic, diag);
+    if (found != SAND_OK) {
+        step_traffic_free(&traffic);
+        return found;
+    }
     step_header_set(&set, &h);
     *breakdown = (struct sand_step_breakdown){.stage = stage};
     struct breaking b = {.set = &set, .traffic = &traffic, .h = &h, .out = breakdown};

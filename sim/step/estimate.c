@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "estimate.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "mem.h"
@@ -66,7 +67,10 @@ static void fill_layout(const struct step_traffic *traffic, double *ring_load, d
     *layout = (struct sand_step_layout){.copies = traffic->dp,
                                         .expert_copies = traffic->experts.copies,
                                         .expert_domains = traffic->experts.domains,
-                                        .experts_inside = traffic->experts.inside};
+                                        .experts_inside = traffic->experts.inside,
+                                        .tp = traffic->tp,
+                                        .cp = traffic->cp,
+                                        .send = traffic->send};
     memcpy(layout->rings, traffic->rings, sizeof layout->rings);
     for (uint32_t kind = STEP_FLOW_RING; kind < STEP_FLOW_KINDS; kind++)
         fill_rings(traffic, ring_load, load, kind, layout);
@@ -258,14 +262,23 @@ static struct stages choose_stages(uint32_t pp)
     return all;
 }
 
+static struct step_traffic shape_of(const struct sand_step_layout *layout)
+{
+    struct step_traffic shape = {
+        .dp = layout->copies,
+        .tp = layout->tp,
+        .cp = layout->cp,
+        .send = layout->send,
+        .experts = {layout->expert_copies, layout->expert_domains, layout->experts_inside}};
+    memcpy(shape.rings, layout->rings, sizeof shape.rings);
+    return shape;
+}
+
 static struct stages work_out_stages(const struct step_setting *set,
                                      const struct sand_step_layout *layout,
                                      const struct step_header *h)
 {
-    struct step_traffic shape = {
-        .dp = layout->copies,
-        .experts = {layout->expert_copies, layout->expert_domains, layout->experts_inside}};
-    memcpy(shape.rings, layout->rings, sizeof shape.rings);
+    const struct step_traffic shape = shape_of(layout);
     struct stages all = choose_stages(set->split->pp);
     for (uint32_t i = 0; i < all.n; i++)
         for (uint32_t c = 0; c < set->split->virtual_stages; c++) {
@@ -456,10 +469,12 @@ static void share_out(const struct step_setting *set, const struct step_header *
         larger(0, e->step_s - e->compute_s - e->exposed_tp_s - e->exposed_dp_s - e->exposed_pp_s);
 }
 
-static struct stages find_phases(const struct step_setting *set,
-                                 const struct sand_step_layout *layout, struct step_header *h,
-                                 struct sand_step_phases *p)
+// No finite time if the job asks for a kernel that does not run.
+static struct stages find_phases(struct step_setting *set, const struct sand_step_layout *layout,
+                                 struct step_header *h, struct sand_step_phases *p)
 {
+    const struct step_traffic shape = shape_of(layout);
+    const int runs = step_calls_find(set, &shape, NULL) == SAND_OK;
     step_header_set(set, h);
     const struct stages all = work_out_stages(set, layout, h);
     const double rate_Bps =
@@ -473,7 +488,7 @@ static struct stages find_phases(const struct step_setting *set,
                                    .work_s = h->micro_batches * slowest_both_s(&all),
                                    .sends_s = pipeline_s(&all, h, send_s) - without_s,
                                    .optimizer_s = step_optimizer_s(set, 0),
-                                   .overhead_s = h->overhead_s};
+                                   .overhead_s = runs ? h->overhead_s : INFINITY};
     p->fill_s = without_s - p->work_s;
     if (layout->copies > 1)
         add_once_a_step(h, &all, send_s, p);
@@ -489,7 +504,7 @@ double sand_step_phases_sum(const struct sand_step_phases *p)
 void sand_step_phases_find(const struct sand_step_question *question,
                            const struct sand_step_layout *layout, struct sand_step_phases *phases)
 {
-    const struct step_setting set = step_setting_make(question);
+    struct step_setting set = step_setting_make(question);
     struct step_header h = {0};
     find_phases(&set, layout, &h, phases);
 }
@@ -497,7 +512,7 @@ void sand_step_phases_find(const struct sand_step_question *question,
 void sand_step_estimate(const struct sand_step_question *question,
                         const struct sand_step_layout *layout, struct sand_step_estimate *estimate)
 {
-    const struct step_setting set = step_setting_make(question);
+    struct step_setting set = step_setting_make(question);
     struct step_header h = {0};
     struct sand_step_phases phases;
     const struct stages all = find_phases(&set, layout, &h, &phases);

@@ -5,6 +5,7 @@
 
 #include <stdint.h>
 
+#include "commshape.h"
 #include "ringshape.h"
 #include "step.h"
 
@@ -18,6 +19,7 @@ struct sand_step_layout {
     struct step_ring_shape rings[STEP_RINGS];
     uint32_t expert_copies, expert_domains; // of a group of experts, see sim/step/traffic.h
     double experts_inside;
+    struct step_comm tp, cp, send;
     double rate_Bps[SAND_STEP_RATES];     // of the slowest flow of a kind, when all flows of the
                                           // kind are on their way; 0: no such flow
     uint8_t meets_rings[SAND_STEP_RATES]; // 1: a kind shares the links that hold some rings back

@@ -190,7 +190,7 @@ static enum sand_rc set_link_use(const struct step_traffic *traffic,
             const uint8_t link_class = fabric->links[fabric_link].link_class;
             const double part_B = bytes / step_link_paths(traffic, link_class);
             link_B[links[i]] += part_B * step_edge_weight(edge, i);
-            h->link_B[link_class] += part_B * traffic->rails;
+            h->link_B[link_class] += part_B * edge->times * traffic->rails;
         }
     }
     for (uint32_t l = 0; l < traffic->n_links; l++) {
@@ -287,13 +287,15 @@ enum sand_rc sand_step_prepare(const struct sand_step_question *question, const 
         return sand_fail(diag, SAND_ERR_NOMEM, "out of memory");
     struct step_traffic traffic = {0};
     enum sand_rc rc = step_traffic_build(question, binding, n_binding, &traffic, diag);
-    const struct step_setting set = step_setting_make(question);
+    struct step_setting set = step_setting_make(question);
+    if (rc == SAND_OK)
+        rc = step_calls_find(&set, &traffic, diag);
     if (rc == SAND_OK)
         rc = fill(&set, &traffic, p);
     step_traffic_free(&traffic);
     if (rc != SAND_OK) {
         sand_step_problem_free(p);
-        return rc == SAND_ERR_INPUT // said by step_traffic_build
+        return rc == SAND_ERR_INPUT // said where it was found
                    ? rc
                    : sand_fail(diag, rc, "step of job \"%s\": %s", question->job->id,
                                sand_rc_text(rc));

@@ -5,6 +5,8 @@
 
 #include <stdint.h>
 
+#include "commshape.h"
+
 // Which copies of a stage exchange with each other, in the order in which one collective goes
 // through them: what a shard group has summed up goes on to the other groups.
 enum step_ring {
@@ -22,6 +24,17 @@ struct step_ring_shape {
     uint32_t stride;   // copies from a member to the next
     uint32_t channels; // rotations of a ring that enters and leaves domains by different NICs
     uint32_t domains;  // that the first ring visits one after another; 0: it stays in one
+    enum sand_algorithm all_reduce; // see step_comm
+    uint32_t scaleup_times;
 };
+
+static inline struct step_comm step_ring_comm(const struct step_ring_shape *shape)
+{
+    return (struct step_comm){.ranks = shape->members,
+                              .domains = shape->domains < 1 ? 1 : shape->domains,
+                              .ports = shape->channels,
+                              .all_reduce = shape->all_reduce,
+                              .scaleup_times = shape->scaleup_times};
+}
 
 #endif

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "stepexperts.h"
 
+#include "alltoall.h"
 #include "ids.h"
 #include "mem.h"
 #include "train.h"
@@ -165,54 +166,48 @@ void step_experts_slow(const struct step_traffic *traffic, double *slowness)
 
 // ---- bytes --------------------------------------------------------------------------------------
 
-// Share of tokens that have at least one of their experts in a given domain, if all experts are
-// equally likely: 1 - C(n - n/d, k) / C(n, k).
-static double reaches_domain(const struct sand_experts *experts, uint32_t domains)
+static struct step_comm comm_of(const struct step_setting *set,
+                                const struct step_expert_shape *shape)
 {
-    const double n = experts->n, elsewhere = n - n / domains;
-    double misses = 1;
-    for (uint32_t k = 0; k < experts->per_token; k++)
-        misses *= elsewhere > k ? (elsewhere - k) / (n - k) : 0;
-    return 1 - misses;
+    const uint32_t here = (uint32_t)shape->inside;
+    return (struct step_comm){
+        .ranks = set->split->ep, .domains = shape->domains, .ports = here < 1 ? 1 : here};
 }
 
-// Bytes of one all-to-all on a GPU's port inside the domain, and to each other domain.
-static void all_to_all_B(const struct step_setting *set, const struct step_expert_shape *shape,
-                         double *inside_B, double *outside_B)
+enum sand_rc step_experts_call(const struct step_setting *set, const struct step_traffic *traffic,
+                               struct step_alltoall_call *call, struct sand_diag *diag)
 {
+    const struct step_expert_shape *shape = &traffic->experts;
     const struct sand_experts *experts = &set->q->job->model->experts;
+    if (shape->copies == 0)
+        return SAND_OK;
+    const struct step_comm comm = comm_of(set, shape);
     const double token_B = set->activation_B / set->split->tp; // 16 bit, of this GPU's tokens
-    const double all_B = token_B * experts->per_token * set->split->imbalance;
-    const double here = shape->inside, d = shape->domains;
-    *inside_B = all_B * (here - 1) / set->split->ep;
-    *outside_B = d > 1 ? all_B * (set->split->ep - here) / set->split->ep / (d - 1) : 0;
-    if (d < 2 || set->split->dispatch == SAND_DISPATCH_ALL_TO_ALL)
-        return;
-    // One copy a domain; there every expert's own is handed on, to all but the GPU it came in at.
-    *outside_B = token_B * set->split->imbalance * reaches_domain(experts, shape->domains);
-    *inside_B = all_B * (here - 1) / here;
+    const uint32_t here = (comm.ranks + comm.domains - 1) / comm.domains;
+    const double distinct = set->split->dispatch == SAND_DISPATCH_DEDUPLICATED
+                                ? sand_alltoall_distinct(comm.ranks, here, experts->n / comm.ranks,
+                                                         experts->per_token, 0)
+                                : -1;
+    return step_alltoall_find(&set->library, &comm,
+                              token_B * experts->per_token * set->split->imbalance, distinct,
+                              traffic->experts_extra_s, call, diag);
 }
 
 void step_experts_set(const struct step_setting *set, const struct step_traffic *traffic,
                       double layers, double forwards, double backwards, struct step_chunk *chunk)
 {
     const struct step_expert_shape *shape = &traffic->experts;
+    const struct step_alltoall_call *call = &set->calls.experts;
     if (shape->copies == 0 || layers <= 0)
         return;
-    double inside_B, outside_B;
-    all_to_all_B(set, shape, &inside_B, &outside_B);
-    const struct sand_link_type *link = shape->domains > 1 || set->type->scaleup_link == NULL
-                                            ? set->type->nic
-                                            : set->type->scaleup_link;
-    const double extra_s = link == set->type->nic ? traffic->experts_extra_s : 0; // of the ways
-    const double latency_s = link->base_latency_s + link->p2p_latency_s + extra_s;
+    const double outside_B = shape->domains > 1 ? call->outside_B / (shape->domains - 1) : 0;
     // Dispatch and combine, each way.
     const double passes[2] = {forwards, backwards};
     for (int b = 0; b < 2; b++) {
         const double times = 2 * layers * passes[b] * set->q->job->software->ep_exposed;
-        chunk->experts_B[b] = times * inside_B;
+        chunk->experts_B[b] = times * call->inside_B;
         chunk->experts_out_B[b] = times * outside_B;
-        chunk->experts_latency_s[b] = times * latency_s;
+        chunk->experts_latency_s[b] = times * call->call.latency_s;
     }
 }
 

@@ -23,6 +23,10 @@ enum sand_rc step_experts_edges(struct step_traffic *traffic);
 // Tokens come back when the slowest of the group is done: all are as slow, in every layer.
 void step_experts_slow(const struct step_traffic *traffic, double *slowness);
 
+// What the library does for an all-to-all.
+enum sand_rc step_experts_call(const struct step_setting *set, const struct step_traffic *traffic,
+                               struct step_alltoall_call *call, struct sand_diag *diag);
+
 // Bytes and latency of the chunk's all-to-alls; of tensor parallelism inside experts, the factor on
 // what a dense layer's FFN sends.
 void step_experts_set(const struct step_setting *set, const struct step_traffic *traffic,

@@ -34,10 +34,10 @@ struct step_flow {
     double upper_Bps; // the most its links would ever allow
 };
 
-// What goes over the rings of each kind for one collective: bytes of a hop and latency, and of how
-// many collectives one after another that is.
+// What goes over the rings of each kind for one collective: messages together, bytes of a hop and
+// latency, and of how many collectives one after another that is.
 struct step_ring_load {
-    double hop_B[STEP_RINGS], latency_s[STEP_RINGS], n[STEP_RINGS];
+    double message_B[STEP_RINGS], hop_B[STEP_RINGS], latency_s[STEP_RINGS], n[STEP_RINGS];
 };
 
 // Work of one model chunk of one stage and one micro-batch.

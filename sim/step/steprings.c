@@ -3,7 +3,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "steprings.h"
 
+#include "commedges.h"
 #include "ids.h"
+#include "mem.h"
 #include "train.h"
 
 // ---- who exchanges what -------------------------------------------------------------------------
@@ -103,8 +105,32 @@ static uint32_t ring_domains(const struct step_traffic *traffic,
     return changes;
 }
 
+// A layer at a time when sharded, else by buckets.
+uint32_t step_pieces(const struct sand_split *split, uint32_t layers)
+{
+    const int overlaps = split->overlap_grad_reduce || split->overlap_param_gather;
+    uint32_t pieces = overlaps ? split->buckets / split->virtual_stages : 1;
+    if (sand_split_is_sharded(split) || pieces > layers)
+        pieces = layers;
+    return pieces < 1 ? 1 : pieces;
+}
+
+// Gradients of a piece of a typical chunk, which decide how all of them are reduced.
+static double gradient_B(const struct step_traffic *traffic, int experts)
+{
+    const struct sand_transformer *model = traffic->question->job->model;
+    const struct sand_split *split = &traffic->question->job->split;
+    const uint32_t stage = split->pp / 2;
+    const struct sand_params held = sand_split_chunk_params(model, split, stage, 0);
+    const double params = experts                            ? held.expert
+                          : step_experts_apart(model, split) ? held.dense
+                                                             : held.dense + held.expert;
+    return params * split->grad_B / step_pieces(split, sand_split_layers(model, split, stage, 0));
+}
+
+// `reduce_B`: what its all-reduces have; 0: none.
 static void use_ring(struct step_traffic *traffic, enum step_ring ring, uint32_t members,
-                     uint32_t stride)
+                     uint32_t stride, double reduce_B)
 {
     struct step_ring_shape *shape = &traffic->rings[ring];
     if (ring == STEP_RINGS || members < 2)
@@ -112,18 +138,25 @@ static void use_ring(struct step_traffic *traffic, enum step_ring ring, uint32_t
     *shape = (struct step_ring_shape){.members = members, .stride = stride};
     shape->channels = ring_channels(traffic, shape);
     shape->domains = ring_domains(traffic, shape);
+    const struct step_library library = step_library_of(traffic->question);
+    struct step_comm comm = step_ring_comm(shape);
+    step_comm_decide(&library, STEP_USE_DP, reduce_B, &comm);
+    shape->all_reduce = comm.all_reduce;
+    shape->scaleup_times = comm.scaleup_times;
 }
 
 // Of one kind of parameters, whose copies are `stride` apart.
 static void use_exchange(struct step_traffic *traffic, const struct step_exchange *e,
-                         uint32_t copies, uint32_t stride)
+                         uint32_t copies, uint32_t stride, double grad_B)
 {
     const int all = e->reduce == STEP_RING_ALL || e->reduce == STEP_RING_EXPERTS;
-    use_ring(traffic, e->reduce, all ? copies : e->shards, stride);
+    // Where weights go over the same hops, those are a ring's.
+    const int decides = e->how == SAND_ALL_REDUCE && e->gather != e->reduce;
+    use_ring(traffic, e->reduce, all ? copies : e->shards, stride, decides ? grad_B : 0);
     if (e->gather != e->reduce)
-        use_ring(traffic, e->gather, e->shards, stride);
+        use_ring(traffic, e->gather, e->shards, stride, 0);
     if (e->across != STEP_RINGS && traffic->rings[e->across].members == 0)
-        use_ring(traffic, e->across, copies / e->shards, e->shards * stride);
+        use_ring(traffic, e->across, copies / e->shards, e->shards * stride, grad_B / e->shards);
 }
 
 void step_rings_shape(struct step_traffic *traffic)
@@ -131,30 +164,29 @@ void step_rings_shape(struct step_traffic *traffic)
     const struct sand_split *split = &traffic->question->job->split;
     const enum sand_state_shards cut = traffic->question->job->software->state_shards;
     const struct step_exchange dense = step_exchange_of(split, cut, 0);
-    use_exchange(traffic, &dense, traffic->dp, 1);
+    use_exchange(traffic, &dense, traffic->dp, 1, gradient_B(traffic, 0));
     if (!step_experts_apart(traffic->question->job->model, split))
         return;
     const struct step_exchange experts = step_exchange_of(split, cut, 1);
     const uint32_t copies = sand_split_expert_copies(split);
-    use_exchange(traffic, &experts, copies, traffic->dp / copies);
+    use_exchange(traffic, &experts, copies, traffic->dp / copies, gradient_B(traffic, 1));
 }
 
 // ---- hops ---------------------------------------------------------------------------------------
 
-// Members that share a domain are visited in rotated order, one rotation a channel, so that every
-// NIC of theirs carries its part.
-static enum sand_rc add_ring(struct step_traffic *traffic, const struct step_ring_shape *shape,
-                             uint32_t flow, uint32_t first, uint32_t stage, uint32_t rail)
+static enum sand_rc add_rings(struct step_traffic *traffic, const struct step_ring_shape *shape,
+                              uint32_t flow, uint32_t stage, uint32_t rail,
+                              struct step_place *members)
 {
-    const uint32_t n = shape->channels, pp = traffic->pp;
-    for (uint32_t channel = 0; channel < n; channel++)
-        for (uint32_t i = 0; i < shape->members; i++) {
-            const uint32_t j = (i + 1) % shape->members;
-            const uint32_t from = copy_of(shape, first, i - i % n + (i % n + channel) % n);
-            const uint32_t to = copy_of(shape, first, j - j % n + (j % n + channel) % n);
-            SAND_TRY(step_edge_add(traffic, flow, step_place_of(traffic, from * pp + stage, rail),
-                                   step_place_of(traffic, to * pp + stage, rail)));
-        }
+    const struct step_comm comm = step_ring_comm(shape);
+    for (uint32_t first = 0; first < traffic->dp; first++) {
+        if (!begins_ring(shape, first))
+            continue;
+        for (uint32_t i = 0; i < shape->members; i++)
+            members[i] =
+                step_place_of(traffic, copy_of(shape, first, i) * traffic->pp + stage, rail);
+        SAND_TRY(step_comm_edges(traffic, flow, &comm, members));
+    }
     return SAND_OK;
 }
 
@@ -166,8 +198,9 @@ enum sand_rc step_rings_edges(struct step_traffic *traffic, enum step_ring ring,
     step_flow_begin(traffic, flow, STEP_FLOW_RING + ring, stage, SAND_NONE, SAND_NONE);
     if (shape->members < 2)
         return SAND_OK;
-    for (uint32_t first = 0; first < traffic->dp; first++)
-        if (begins_ring(shape, first))
-            SAND_TRY(add_ring(traffic, shape, flow, first, stage, rail));
-    return SAND_OK;
+    struct step_place *members = sand_calloc(shape->members, sizeof *members);
+    const enum sand_rc rc =
+        members == NULL ? SAND_ERR_NOMEM : add_rings(traffic, shape, flow, stage, rail, members);
+    sand_free(members);
+    return rc;
 }

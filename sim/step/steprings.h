@@ -28,6 +28,9 @@ struct step_exchange step_exchange_of(const struct sand_split *split,
 // Whether experts are on other copies than all else.
 int step_experts_apart(const struct sand_transformer *model, const struct sand_split *split);
 
+// Pieces that the collectives of a chunk of so many layers are cut into.
+uint32_t step_pieces(const struct sand_split *split, uint32_t layers);
+
 // Fills the shapes of the rings that the split needs. O(actors x divisors).
 void step_rings_shape(struct step_traffic *traffic);
 

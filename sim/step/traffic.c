@@ -3,7 +3,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "traffic.h"
 
+#include <math.h>
+
 #include "collective.h"
+#include "commedges.h"
 #include "ids.h"
 #include "mem.h"
 #include "stepexperts.h"
@@ -117,15 +120,16 @@ struct step_place step_place_of(const struct step_traffic *traffic, uint32_t act
 }
 
 static enum sand_rc begin_edge(struct step_traffic *traffic, uint32_t flow, uint32_t end_weight,
-                               uint32_t weight)
+                               uint32_t weight, uint32_t times)
 {
     SAND_TRY(sand_grow((void **)&traffic->edges, &traffic->edge_capacity, traffic->n_edges + 1,
                        sizeof *traffic->edges));
     traffic->edges[traffic->n_edges++] =
         (struct step_edge){.flow = flow,
                            .first_link = (uint32_t)traffic->n_edge_links,
-                           .end_weight = end_weight,
-                           .weight = weight};
+                           .end_weight = end_weight * times,
+                           .weight = weight * times,
+                           .times = times};
     traffic->flows[flow].n_edges++;
     return SAND_OK;
 }
@@ -140,10 +144,16 @@ static enum sand_rc add_links(struct step_traffic *traffic, const uint32_t *link
     return SAND_OK;
 }
 
+// Of the rails that an edge stands for, those on one NIC.
+static uint32_t rails_on_nic(const struct step_traffic *traffic)
+{
+    return traffic->rails > 1 ? nic_share(traffic) : 1;
+}
+
 // One of a hop's queue pairs. A relay over the scale-up domain carries the whole hop: it is listed
 // with the first.
 static enum sand_rc add_path(struct step_traffic *traffic, uint32_t flow, uint32_t source,
-                             uint32_t target, uint32_t path)
+                             uint32_t target, uint32_t path, uint32_t times)
 {
     const struct sand_fabric *fabric = traffic->question->fabric;
     uint32_t links[SAND_ROUTE_MAX], skip = 0;
@@ -157,27 +167,41 @@ static enum sand_rc add_path(struct step_traffic *traffic, uint32_t flow, uint32
         skip++;
     if (path > 0 && skip == n)
         return SAND_OK;
-    SAND_TRY(
-        begin_edge(traffic, flow, traffic->rails > 1 ? nic_share(traffic) : 1, traffic->rails));
+    SAND_TRY(begin_edge(traffic, flow, rails_on_nic(traffic), traffic->rails, times));
     return add_links(traffic, links + skip, n - skip);
 }
 
-enum sand_rc step_edge_add(struct step_traffic *traffic, uint32_t flow, struct step_place from,
-                           struct step_place to)
+enum sand_rc step_edge_add_times(struct step_traffic *traffic, uint32_t flow,
+                                 struct step_place from, struct step_place to, uint32_t times)
 {
     const struct sand_fabric *fabric = traffic->question->fabric;
     const uint32_t out = sand_fabric_scaleup_out(fabric, from.node, from.gpu);
     if (out != SAND_NONE && sand_fabric_domain_of_node(fabric, from.node) ==
                                 sand_fabric_domain_of_node(fabric, to.node)) {
         const uint32_t links[] = {out, sand_fabric_scaleup_in(fabric, to.node, to.gpu)};
-        SAND_TRY(begin_edge(traffic, flow, 1, 0));
+        SAND_TRY(begin_edge(traffic, flow, 1, 0, times));
         return add_links(traffic, links, 2);
     }
     const uint32_t source = sand_fabric_nic_of_gpu(fabric, from.node, from.gpu);
     const uint32_t target = sand_fabric_nic_of_gpu(fabric, to.node, to.gpu);
     for (uint32_t path = 0; path < fabric->n_paths; path++)
-        SAND_TRY(add_path(traffic, flow, source, target, path));
+        SAND_TRY(add_path(traffic, flow, source, target, path, times));
     return SAND_OK;
+}
+
+enum sand_rc step_edge_add(struct step_traffic *traffic, uint32_t flow, struct step_place from,
+                           struct step_place to)
+{
+    return step_edge_add_times(traffic, flow, from, to, 1);
+}
+
+enum sand_rc step_edge_add_link(struct step_traffic *traffic, uint32_t flow, uint32_t link)
+{
+    const uint32_t link_class = traffic->question->fabric->links[link].link_class;
+    const uint32_t paths = step_link_paths(traffic, link_class);
+    const uint32_t rails = is_private(link_class) ? rails_on_nic(traffic) : traffic->rails;
+    SAND_TRY(begin_edge(traffic, flow, rails, rails, paths));
+    return add_links(traffic, &link, 1);
 }
 
 void step_flow_begin(struct step_traffic *traffic, uint32_t flow, uint32_t kind, uint32_t stage,
@@ -190,6 +214,20 @@ void step_flow_begin(struct step_traffic *traffic, uint32_t flow, uint32_t kind,
                                                       .first_edge = (uint32_t)traffic->n_edges};
 }
 
+// A group that no domain holds.
+static enum sand_rc add_wide_tp(struct step_traffic *traffic, uint32_t actor, uint32_t flow)
+{
+    const uint32_t tp = traffic->tp.ranks;
+    struct step_place *members = sand_calloc(tp, sizeof *members);
+    if (members == NULL)
+        return SAND_ERR_NOMEM;
+    for (uint32_t t = 0; t < tp; t++)
+        members[t] = step_place_of(traffic, actor, t);
+    const enum sand_rc rc = step_comm_edges(traffic, flow, &traffic->tp, members);
+    sand_free(members);
+    return rc;
+}
+
 // The group's ring over its GPUs' ports; with folded rails one GPU stands for all.
 static enum sand_rc add_tp(struct step_traffic *traffic, uint32_t actor)
 {
@@ -198,6 +236,8 @@ static enum sand_rc add_tp(struct step_traffic *traffic, uint32_t actor)
     step_flow_begin(traffic, flow, STEP_FLOW_TP, actor % traffic->pp, actor, SAND_NONE);
     if (tp == 1)
         return SAND_OK;
+    if (traffic->tp.domains > 1)
+        return add_wide_tp(traffic, actor, flow);
     const uint32_t n = traffic->rails > 1 ? 1 : tp;
     for (uint32_t t = 0; t < n; t++)
         SAND_TRY(step_edge_add(traffic, flow, step_place_of(traffic, actor, t),
@@ -255,6 +295,15 @@ uint32_t step_domain_of(const struct step_traffic *traffic, uint32_t actor)
     if (sand_fabric_scaleup_out(fabric, 0, 0) == SAND_NONE)
         return step_place_of(traffic, actor, 0).node;
     return sand_fabric_domain_of_node(fabric, step_place_of(traffic, actor, 0).node);
+}
+
+// Whether a neighbour of the first copy's pipeline is in another domain.
+static int sends_leave(const struct step_traffic *traffic)
+{
+    for (uint32_t s = 0; s + 1 < traffic->pp; s++)
+        if (step_domain_of(traffic, s) != step_domain_of(traffic, s + 1))
+            return 1;
+    return 0;
 }
 
 static enum sand_rc add_all_edges(struct step_traffic *traffic)
@@ -335,6 +384,9 @@ static enum sand_rc sum_feeding_nics(const struct step_traffic *traffic, int end
     enum sand_rc rc = stamp == NULL || next == NULL || head == NULL ? SAND_ERR_NOMEM : SAND_OK;
     for (uint32_t e = 0; rc == SAND_OK && e < traffic->n_edges; e++) {
         const struct step_edge *edge = &traffic->edges[e];
+        // A link of a reduction tree: how fast its many NICs are is not known from the edge.
+        if (edge->n_links == 1)
+            sum_Bps[step_edge_links(traffic, edge)[0]] = INFINITY;
         if (edge->n_links <= 2)
             continue;
         const uint32_t nic = step_edge_links(traffic, edge)[end ? edge->n_links - 1 : 0];
@@ -389,6 +441,35 @@ static enum sand_rc sort_links(struct step_traffic *traffic, const uint32_t *bin
     return rc;
 }
 
+// ---- communicators ------------------------------------------------------------------------------
+
+// `stride` GPUs from a rank to the next, from a domain's first GPU on.
+static struct step_comm comm_shape(const struct step_library *library, uint32_t ranks,
+                                   uint32_t stride)
+{
+    const uint32_t gpus = library->domain_gpus;
+    const uint32_t here = gpus / stride < 1 ? 1 : gpus / stride; // ranks in a domain
+    const uint32_t domains = (ranks + here - 1) / here;
+    return (struct step_comm){.ranks = ranks, .domains = domains, .ports = 1};
+}
+
+static void step_comms_shape(struct step_traffic *traffic)
+{
+    const struct sand_step_question *q = traffic->question;
+    const struct sand_split *split = &q->job->split;
+    const struct step_library library = step_library_of(q);
+    traffic->tp = comm_shape(&library, split->tp, 1);
+    if (traffic->tp.domains > 1 && split->tp % traffic->tp.domains == 0)
+        traffic->tp.ports = split->tp / traffic->tp.domains;
+    const double activation_B =
+        2.0 * split->sequence * split->micro_batch / split->cp * q->job->model->hidden;
+    step_comm_decide(&library, STEP_USE_TP, activation_B, &traffic->tp);
+    traffic->cp = comm_shape(&library, split->cp, split->tp);
+    step_comm_decide(&library, STEP_USE_CP, 0, &traffic->cp);
+    traffic->send = (struct step_comm){
+        .ranks = split->pp > 1 ? 2 : 1, .domains = sends_leave(traffic) ? 2 : 1, .ports = 1};
+}
+
 // ---- all together -------------------------------------------------------------------------------
 
 void step_traffic_shape(const struct sand_step_question *question, struct step_traffic *traffic)
@@ -401,6 +482,7 @@ void step_traffic_shape(const struct sand_step_question *question, struct step_t
     if (rails_are_equal(traffic))
         traffic->rails = split->tp;
     traffic->rails_simulated = split->tp / traffic->rails;
+    step_comms_shape(traffic);
     step_rings_shape(traffic);
     step_experts_shape(traffic);
 }

@@ -10,6 +10,7 @@
 #include "fabricslice.h"
 #include "ringshape.h"
 #include "step.h"
+#include "stepcomm.h"
 
 // One hop of a flow: a route over the network, or from port to port inside a scale-up domain.
 // Stands for `rails` equal hops of the group's rails when rails are folded; then their counts add
@@ -21,6 +22,7 @@ struct step_edge {
     uint32_t first_link;         // in step_traffic's edge_links
     uint32_t end_weight, weight; // how often the hop counts on its first and last link, and on
                                  // those between
+    uint32_t times;              // equal hops that it stands for in each rail
 };
 
 enum step_link_state {
@@ -70,6 +72,7 @@ struct step_traffic {
     uint32_t rails;            // rails standing behind each simulated one (1 = none folded)
     uint32_t rails_simulated;  // flows per context-parallel hop, per send and per stage's rings
     struct step_ring_shape rings[STEP_RINGS];
+    struct step_comm tp, cp, send; // tensor-parallel groups, context-parallel ones, neighbours
     struct step_expert_shape experts;
     struct step_traffic_flow *flows;
     uint32_t n_flows;
@@ -117,6 +120,10 @@ void step_flow_begin(struct step_traffic *traffic, uint32_t flow, uint32_t kind,
                      uint32_t actor, uint32_t peer);
 enum sand_rc step_edge_add(struct step_traffic *traffic, uint32_t flow, struct step_place from,
                            struct step_place to);
+// A hop that counts several times; one link of the network alone.
+enum sand_rc step_edge_add_times(struct step_traffic *traffic, uint32_t flow,
+                                 struct step_place from, struct step_place to, uint32_t times);
+enum sand_rc step_edge_add_link(struct step_traffic *traffic, uint32_t flow, uint32_t link);
 
 // Number of an actor's first GPU in rank order.
 uint32_t step_actor_rank(const struct sand_split *split, uint32_t actor);

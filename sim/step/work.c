@@ -27,6 +27,7 @@ struct step_setting step_setting_make(const struct sand_step_question *q)
     set.tokens = (double)set.split->sequence * set.split->micro_batch / set.split->cp;
     set.activation_B = 2.0 * set.tokens * q->job->model->hidden;
     const double gpus = (double)set.split->tp * set.split->cp * set.split->pp * set.split->dp;
+    set.library = step_library_of(q);
     set.slowdown = 1 + q->kernels->scale_loss * (gpus > 8 ? log2(gpus / 8) : 0);
     return set;
 }
@@ -36,75 +37,51 @@ static int is_last(const struct step_setting *set, uint32_t stage, uint32_t chun
     return stage + 1 == set->split->pp && chunk + 1 == set->split->virtual_stages;
 }
 
-// The link type of the network, over ways that take `extra_s` longer than it measured.
-static struct sand_link_type network_type(const struct step_setting *set, double extra_s)
-{
-    struct sand_link_type nic = *set->type->nic;
-    nic.step_latency_s += extra_s;
-    nic.p2p_latency_s += extra_s;
-    return nic;
-}
-
 // ---- compute and tensor-parallel traffic
 // ----------------------------------------------------------
 
 // Two all-reduces a layer and direction; with sequence parallelism each is a reduce-scatter and an
-// all-gather of the same bytes and twice the base latency (Korthikanti et al. 2022, section 4.2).
-static void set_tp(const struct step_setting *set, const struct step_traffic *traffic,
-                   double layers, double forwards, double backwards, struct step_chunk *chunk)
+// all-gather of the same bytes (Korthikanti et al. 2022, section 4.2).
+static void set_tp(const struct step_setting *set, double layers, double forwards, double backwards,
+                   struct step_chunk *chunk)
 {
-    const uint32_t tp = set->split->tp;
-    if (tp == 1)
-        return;
-    const struct sand_collective reduce = {SAND_ALL_REDUCE, tp, set->activation_B};
-    const struct sand_collective scatter = {SAND_REDUCE_SCATTER, tp, set->activation_B};
-    const uint32_t domain_gpus = set->q->fabric->nodes_per_domain * set->type->n_gpus;
-    const uint32_t domains = (tp + domain_gpus - 1) / domain_gpus;
-    const struct sand_link_type *scaleup = set->type->scaleup_link;
-    const struct sand_link_type network = network_type(set, traffic->tp_extra_s);
-    const uint32_t n_network = domains > 1 ? domains : 0;
-    double latency_s = set->split->sequence_parallel
-                           ? 2 * sand_collective_latency_s(&scatter, scaleup, &network, n_network)
-                           : sand_collective_latency_s(&reduce, scaleup, &network, 2 * n_network);
-    const double exposed = set->q->job->software->tp_exposed;
-    const double per_pass_B = 2 * exposed * sand_collective_hop_B(&reduce);
-    latency_s *= 2 * exposed;
-    chunk->tp_B[0] = layers * forwards * per_pass_B;
-    chunk->tp_B[1] = layers * backwards * per_pass_B;
-    chunk->tp_latency_s[0] = layers * forwards * latency_s;
-    chunk->tp_latency_s[1] = layers * backwards * latency_s;
+    const double passes[2] = {forwards, backwards};
+    const double times = 2 * layers * set->q->job->software->tp_exposed;
+    for (int call = 0; call < 2; call++)
+        for (int b = 0; b < 2; b++) {
+            chunk->tp_B[b] += times * passes[b] * set->calls.tp[call].hop_B;
+            chunk->tp_latency_s[b] += times * passes[b] * set->calls.tp[call].latency_s;
+        }
 }
 
-// Keys and values of a context rank, 16 bit.
-static double context_B(const struct step_setting *set)
+static int is_gathered(const struct step_setting *set)
+{
+    return set->split->context == SAND_CONTEXT_GATHER;
+}
+
+// 16 bit.
+double step_context_B(const struct step_setting *set)
 {
     const struct sand_transformer *model = set->q->job->model;
     const struct sand_head_widths widths = sand_model_head_widths(model);
     const double columns = model->latent.kv_rank > 0 ? widths.q + widths.value : widths.kv;
-    return 2.0 * set->tokens * columns / set->split->tp;
+    const double ranks = is_gathered(set) ? set->split->cp : 1;
+    return 2.0 * ranks * set->tokens * columns / set->split->tp;
 }
 
 // Ring attention (Liu et al. 2023, arXiv:2310.01889): keys and values go once round the context
 // ranks forwards; backwards they do so again with their gradients. Gathered (Llama 3 report,
 // section 3.3.2), they are as many bytes, in one collective that nothing hides.
-static void set_cp(const struct step_setting *set, const struct step_traffic *traffic,
-                   double layers, double forwards, double backwards, struct step_chunk *chunk)
+static void set_cp(const struct step_setting *set, double layers, double forwards, double backwards,
+                   struct step_chunk *chunk)
 {
-    const uint32_t cp = set->split->cp, hops = cp - 1;
-    const int gathered = set->split->context == SAND_CONTEXT_GATHER;
-    const double exposed = gathered ? 1 : set->q->job->software->tp_exposed;
-    const uint32_t domain_gpus = set->q->fabric->nodes_per_domain * set->type->n_gpus;
-    const int inside = set->type->scaleup_link != NULL && cp * set->split->tp <= domain_gpus;
-    const struct sand_link_type network = network_type(set, traffic->cp_extra_s);
-    const struct sand_link_type *link = inside ? set->type->scaleup_link : &network;
-    const double latency_s = gathered && hops > 0
-                                 ? link->base_latency_s + hops * link->step_latency_s
-                                 : link->p2p_latency_s * exposed * hops;
-    const double hop_B = exposed * hops * context_B(set);
-    chunk->cp_B[0] = layers * forwards * hop_B;
-    chunk->cp_B[1] = layers * backwards * hop_B;
-    chunk->cp_latency_s[0] = layers * forwards * latency_s;
-    chunk->cp_latency_s[1] = layers * backwards * latency_s;
+    const double passes[2] = {forwards, backwards};
+    const double times =
+        layers * (is_gathered(set) ? 1 : set->q->job->software->tp_exposed * (set->split->cp - 1));
+    for (int b = 0; b < 2; b++) {
+        chunk->cp_B[b] = times * passes[b] * set->calls.cp.hop_B;
+        chunk->cp_latency_s[b] = times * passes[b] * set->calls.cp.latency_s;
+    }
 }
 
 static void set_compute(const struct step_setting *set, const struct step_traffic *traffic,
@@ -141,45 +118,100 @@ static void set_compute(const struct step_setting *set, const struct step_traffi
     const double reduces = experts > 0 && set->split->tp > 1
                                ? layers - experts + experts * (1 + step_experts_tp(set)) / 2
                                : layers;
-    set_tp(set, traffic, reduces, 1, 1 + again, chunk);
+    set_tp(set, reduces, 1, 1 + again, chunk);
     step_experts_set(set, traffic, experts, 1, 1 + again, chunk);
-    set_cp(set, traffic, layers, 1, 2 + again, chunk);
+    set_cp(set, layers, 1, 2 + again, chunk);
+}
+
+// ---- what the library does ----------------------------------------------------------------------
+
+static enum sand_rc find_tp(struct step_setting *set, const struct step_traffic *traffic,
+                            struct sand_diag *diag)
+{
+    const int scatters = set->split->sequence_parallel;
+    SAND_TRY(step_call_find(&set->library, STEP_USE_TP, &traffic->tp,
+                            scatters ? SAND_REDUCE_SCATTER : SAND_ALL_REDUCE, set->activation_B,
+                            traffic->tp_extra_s, &set->calls.tp[0], diag));
+    return scatters
+               ? step_call_find(&set->library, STEP_USE_TP, &traffic->tp, SAND_ALL_GATHER,
+                                set->activation_B, traffic->tp_extra_s, &set->calls.tp[1], diag)
+               : SAND_OK;
+}
+
+static enum sand_rc find_cp(struct step_setting *set, const struct step_traffic *traffic,
+                            struct sand_diag *diag)
+{
+    const uint32_t cp = set->split->cp;
+    const struct step_comm neighbours = {
+        .ranks = cp > 1 ? 2 : 1, .domains = traffic->cp.domains > 1 ? 2 : 1, .ports = 1};
+    return is_gathered(set)
+               ? step_call_find(&set->library, STEP_USE_CP, &traffic->cp, SAND_ALL_GATHER,
+                                step_context_B(set), traffic->cp_extra_s, &set->calls.cp, diag)
+               : step_call_find(&set->library, STEP_USE_PP, &neighbours, SAND_SEND,
+                                step_context_B(set), traffic->cp_extra_s, &set->calls.cp, diag);
+}
+
+static enum sand_rc check_ring(const struct step_setting *set, const struct step_traffic *traffic,
+                               enum step_ring ring, enum sand_collective_kind kind,
+                               struct sand_diag *diag)
+{
+    struct step_call call;
+    if (ring == STEP_RINGS || traffic->rings[ring].members < 2)
+        return SAND_OK;
+    const struct step_comm comm = step_ring_comm(&traffic->rings[ring]);
+    return step_call_find(&set->library, STEP_USE_DP, &comm, kind, 1, 0, &call, diag);
+}
+
+// Data-parallel collectives differ in size from chunk to chunk, but not in what can run.
+static enum sand_rc check_dp(const struct step_setting *set, const struct step_traffic *traffic,
+                             struct sand_diag *diag)
+{
+    const enum sand_state_shards cut = set->q->job->software->state_shards;
+    const int apart = step_experts_apart(set->q->job->model, set->split);
+    for (int experts = 0; experts <= apart; experts++) {
+        const struct step_exchange e = step_exchange_of(set->split, cut, experts);
+        SAND_TRY(check_ring(set, traffic, e.reduce, e.how, diag));
+        SAND_TRY(check_ring(set, traffic, e.across, SAND_ALL_REDUCE, diag));
+        SAND_TRY(check_ring(set, traffic, e.gather, e.put_together, diag));
+    }
+    return SAND_OK;
+}
+
+enum sand_rc step_calls_find(struct step_setting *set, const struct step_traffic *traffic,
+                             struct sand_diag *diag)
+{
+    set->calls = (struct step_calls){.tp = {{.hop_B = 0}}};
+    SAND_TRY(find_tp(set, traffic, diag));
+    SAND_TRY(find_cp(set, traffic, diag));
+    // Every rank sends its share of the tensor (scatter/gather, Narayanan et al. 2021,
+    // section 4.1).
+    SAND_TRY(step_call_find(&set->library, STEP_USE_PP, &traffic->send, SAND_SEND,
+                            set->activation_B / set->split->tp, traffic->send_extra_s,
+                            &set->calls.send, diag));
+    SAND_TRY(check_dp(set, traffic, diag));
+    return step_experts_call(set, traffic, &set->calls.experts, diag);
 }
 
 // ---- data-parallel traffic
 // ------------------------------------------------------------------------
 
-// Adds collectives of together `bytes`, one after another, in every ring of a kind, over rotated
-// rings.
+// Adds collectives of together `bytes`, one after another, in every ring of a kind.
 static void add_ring(const struct step_setting *set, const struct step_traffic *traffic,
                      uint32_t stage, enum step_ring ring, enum sand_collective_kind kind, double n,
                      double bytes, struct step_ring_load *load)
 {
     if (ring == STEP_RINGS || traffic->rings[ring].members < 2 || bytes <= 0)
         return;
-    const struct step_ring_shape *shape = &traffic->rings[ring];
-    const struct sand_collective whole = {kind, shape->members, bytes};
-    const uint32_t steps = sand_collective_steps(&whole);
-    const uint32_t n_network =
-        (uint32_t)((uint64_t)steps * (shape->domains > 1 ? shape->domains - 1 : 0) /
-                   (shape->members - 1));
-    const struct sand_link_type network =
-        network_type(set, step_ring_extra_s(traffic, ring, stage));
+    const struct step_comm comm = step_ring_comm(&traffic->rings[ring]);
+    struct step_call call = {.hop_B = 0};
+    // step_calls_find has seen that it runs.
+    if (step_call_find(&set->library, STEP_USE_DP, &comm, kind, bytes / n,
+                       step_ring_extra_s(traffic, ring, stage), &call, NULL) != SAND_OK)
+        return;
     load->n[ring] = n;
-    load->hop_B[ring] += sand_collective_hop_B(&whole) / shape->channels;
-    load->latency_s[ring] =
-        n * sand_collective_latency_s(&whole, set->type->scaleup_link, &network, n_network);
-}
-
-// A layer at a time when sharded, else by buckets.
-static uint32_t pieces_of_chunk(const struct step_setting *set, uint32_t layers)
-{
-    const struct sand_split *split = set->split;
-    const int overlaps = split->overlap_grad_reduce || split->overlap_param_gather;
-    uint32_t pieces = overlaps ? split->buckets / split->virtual_stages : 1;
-    if (sand_split_is_sharded(split) || pieces > layers)
-        pieces = layers;
-    return pieces < 1 ? 1 : pieces;
+    load->message_B[ring] += bytes;
+    load->hop_B[ring] += n * call.hop_B;
+    load->latency_s[ring] = n * call.latency_s;
 }
 
 // Copies that own a share of a piece, of all that share out: no more than it has tensors.
@@ -220,7 +252,7 @@ static void set_dp(const struct step_setting *set, const struct step_traffic *tr
     const struct sand_params tensors = sand_split_chunk_tensors(model, split, stage, index);
     const struct step_exchange dense = step_exchange_of(split, cut, 0);
     const struct held of_all = {held.dense + held.expert, tensors.dense + tensors.expert};
-    chunk->pieces = pieces_of_chunk(set, sand_split_layers(model, split, stage, index));
+    chunk->pieces = step_pieces(split, sand_split_layers(model, split, stage, index));
     if (!step_experts_apart(model, split)) {
         add_exchange(set, traffic, stage, &dense, of_all, chunk);
         return;
@@ -286,10 +318,8 @@ void step_header_set(const struct step_setting *set, struct step_header *h)
     h->exposed_gather = !h->sharded                   ? 0
                         : split->overlap_param_gather ? set->q->job->software->dp_exposed
                                                       : 1;
-    // Every rank sends its share of the tensor (scatter/gather, Narayanan et al. 2021,
-    // section 4.1).
-    h->send_B = set->activation_B / split->tp;
-    h->send_latency_s = set->type->nic->p2p_latency_s;
+    h->send_B = set->calls.send.hop_B;
+    h->send_latency_s = set->calls.send.latency_s;
     h->overhead_s = set->q->job->software->step_overhead_s;
     h->tokens = (double)split->global_batch * split->sequence;
     h->model_flops = sand_model_flops(model, split);

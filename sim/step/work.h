@@ -9,6 +9,13 @@
 #include "stepproblem.h"
 #include "traffic.h"
 
+// What the library does for the collectives that are alike in all chunks. tp: an all-reduce, or a
+// reduce-scatter and an all-gather.
+struct step_calls {
+    struct step_call tp[2], cp, send;
+    struct step_alltoall_call experts;
+};
+
 // What the pieces of work need to know of the question.
 struct step_setting {
     const struct sand_step_question *q;
@@ -19,15 +26,25 @@ struct step_setting {
     double tokens;                          // of one micro-batch on one context rank
     double activation_B;                    // of them between two layers, whole tensor
     double slowdown;                        // of compute: more GPUs, more of them late
+    struct step_library library;
+    struct step_calls calls; // step_calls_find
 };
 
 // Costs of a layer and of the head: once per question.
 struct step_setting step_setting_make(const struct sand_step_question *question);
 
+// Of the traffic it reads the shape alone (step_traffic_shape), and what ways take. SAND_ERR_INPUT
+// if the job asks for a kernel that does not run.
+enum sand_rc step_calls_find(struct step_setting *set, const struct step_traffic *traffic,
+                             struct sand_diag *diag);
+
 // One chunk of one stage. Of the traffic it reads the shape alone (step_traffic_shape).
 // O(virtual stages).
 void step_chunk_set(const struct step_setting *set, const struct step_traffic *traffic,
                     uint32_t stage, uint32_t index, struct step_chunk *chunk);
+
+// Keys and values of a layer that a context rank hands on, or that the gather has in all.
+double step_context_B(const struct step_setting *set);
 
 double step_optimizer_s(const struct step_setting *set, uint32_t stage);
 

@@ -5,20 +5,19 @@ SPDX-License-Identifier: GPL-2.0-or-later
 Usage: check_explain.py PROGRAM SOURCE_DIRECTORY
 """
 import json
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from xml.etree import ElementTree
 
 PROGRAM, SOURCE = sys.argv[1], Path(sys.argv[2])
 EXPERIMENT = SOURCE / "examples/llama3-405b/experiment.xml"
 problems = []
-FACTORS = {"all-reduce": lambda n: 2 * (n - 1) / n,
-           "reduce-scatter + all-gather": lambda n: 2 * (n - 1) / n,
-           "reduce-scatter": lambda n: (n - 1) / n, "all-gather": lambda n: (n - 1) / n,
-           "ring of keys and values": lambda n: 1, "all-gather of keys and values": lambda n: n - 1, "send": lambda n: 1,
-           "all-to-all": lambda n: 1}
+RING = {"all-reduce": lambda n: 2 * (n - 1) / n, "reduce-scatter": lambda n: (n - 1) / n,
+        "all-gather": lambda n: (n - 1) / n, "all-gather of keys and values": lambda n: (n - 1) / n}
 PHASES = ("work_s", "fill_s", "sends_s", "wave_s", "gradients_s", "weights_s", "optimizer_s",
           "overhead_s")
 
@@ -49,18 +48,25 @@ def redo(what, answer):
     near(answer["closed_form_s"], answer["step_s"], f"{what}: closed form", 0.05)
     for term in answer["traffic"]:
         name = f"{what}: {term['name']}"
-        near(term["factor"], FACTORS[term["collective"]](term["ranks"]), f"{name} factor")
-        near(term["hop_B"], term["factor"] * term["message_B"] / term["channels"], f"{name} hop")
-        near(term["latency_s"], term["bases"] * term["base_s"] +
-             term["scaleup_steps"] * term["scaleup_step_s"] +
-             term["network_steps"] * term["network_step_s"], f"{name} latency")
+        if term["algorithm"] == "ring":
+            near(term["factor"], RING[term["collective"]](term["ranks"]), f"{name} factor")
+        elif "experts" not in name and (term["domains"] > 1 or term["algorithm"] != "tree"):
+            near(term["factor"], 1, f"{name} factor")
+        near(term["hop_B"], term["factor"] * term["message_B"] * term["stretch"] / term["channels"],
+             f"{name} hop")
+        if term["fill_B"] > 0:
+            near(term["fill_s"], term["depth"] * term["fill_wire_s"] /
+                 (1 + term["message_B"] / term["fill_B"]), f"{name} fill")
+        near(term["latency_s"], term["base_s"] + term["scaleup_hops"] * term["scaleup_hop_s"] +
+             term["network_hops"] * term["network_hop_s"] + term["messages_s"] + term["fill_s"],
+             f"{name} latency")
         near(term["rate_Bps"], term["link_Bps"] * term["link_usable"] / term["link_users"],
              f"{name} rate")
         near(term["one_s"], term["latency_s"] + term["hop_B"] / term["rate_Bps"], f"{name} one")
         near(term["exposed_s"], term["exposed"] * term["per_step"] * term["one_s"],
              f"{name} exposed")
         if not all(term[key] for key in ("algorithm", "protocol", "link", "equation", "source",
-                                         "overlap", "message")):
+                                         "overlap", "message", "volume")):
             problems.append(f"{name}: a text is missing in {term}")
     return {term["name"]: term for term in answer["traffic"]}
 
@@ -74,8 +80,10 @@ def from_the_model():
         problems.append(done.stderr)
         return
     terms = redo("405B", json.loads(done.stdout))
-    near(terms["tensor parallel"]["message_B"], 2 * 8192 * hidden, "405B: activation")
-    near(terms["tensor parallel"]["per_step"], 16 * 8 * 4, "405B: collectives")
+    for half in ("scatter", "gather"):
+        term = terms[f"tensor parallel, {half}"]
+        near(term["message_B"], 2 * 8192 * hidden, f"405B: {half} of an activation")
+        near(term["per_step"], 16 * 8 * 4, f"405B: collectives, {half}")
     near(terms["pipeline, forwards"]["message_B"], 2 * 8192 * hidden / tp, "405B: send")
     near(terms["pipeline, forwards"]["per_step"], 16 * 8, "405B: sends")
     matrices = hidden * (2 * heads * 128 + 2 * kv * 128 + 3 * ffn)
@@ -84,10 +92,39 @@ def from_the_model():
     near(terms["weights"]["message_B"], 2 * layer, "405B: weights of a layer", 1e-6)
     near(terms["gradients"]["ranks"], 128, "405B: replicas")
     # One step in each of 127 goes to another node: 8 replicas share none.
-    near(terms["gradients"]["network_steps"], 127, "405B: steps on the network")
+    near(terms["gradients"]["network_hops"], 127, "405B: steps on the network")
+    by_hand(terms, layer)
     last = redo("405B, end", json.loads(ask("--stage", 15, "--format=json").stdout))
     near(last["pipeline, forwards"]["per_step"], 16 * 7, "405B: sends of the last stage")
     near(last["pipeline, backwards"]["per_step"], 16 * 8, "405B: sends of the last stage")
+
+
+def attributes(path):
+    """Numbers of a catalogue entry without their units, those of its kernels too, by id."""
+    root = ElementTree.parse(SOURCE / "platforms/catalogue" / path).getroot()
+    return {child.get("id", ""): {name: float(re.match(r"[0-9.]+", text)[0])
+                                  for name, text in child.items() if re.match(r"[0-9.]+", text)}
+            for child in (root, *root)}
+
+
+def by_hand(terms, layer):
+    """Two collectives from nothing but the catalogue: a reduce-scatter of eight GPUs on NVLink and
+    one of 128 over the network, each (n-1)/n of its bytes at what a step leaves of the port, behind
+    the latency of a ring under Simple and half a fill."""
+    library = attributes("collectives/nccl.xml")
+    ring, channels = library["ring-simple"], library["nccl"]["channels"]
+    nvlink = attributes("link/nvlink4.xml")["nvlink4"]
+    nic = attributes("link/roce400.xml")["roce400"]
+    for name, n, message, port, hop_us, once_us, loops in (
+            ("tensor parallel, scatter", 8, 2 * 8192 * 16384, nvlink["rate"] * 1e9,
+             ring["scaleup_hop"], nvlink["launch_latency"], channels),
+            ("gradients", 128, 4 * layer, nic["rate"] * 1e9 / 8,
+             ring["network_hop"] + nic["hop_latency"], 0, 2)):
+        link = nvlink if n == 8 else nic
+        hop = (n - 1) / n * message
+        fill = 0.5 * hop / (port * link["alone"]) / (1 + message / (loops * n * ring["chunk"] * 1e3))
+        latency = 1e-6 * (ring["base"] + once_us + (n - 1) * hop_us) + fill
+        near(terms[name]["one_s"], latency + hop / (port * link["usable"]), f"{name} by hand", 1e-6)
 
 
 def other_splits():
@@ -110,7 +147,8 @@ def other_splits():
             near(terms["weights"]["per_step"], 2 * 2 * 32, "FSDP: gathers")
             near(terms["gradients"]["per_step"], 2 * 32, "FSDP: reductions")
         if what == "all-reduce":
-            near(terms["gradients"]["factor"], 2 * 3 / 4, "all-reduce")
+            if terms["gradients"]["collective"] != "all-reduce":
+                problems.append("all-reduce: gradients are scattered")
             if "weights" in terms:
                 problems.append("all-reduce: weights are gathered")
         if what == "context":
@@ -145,7 +183,7 @@ def experts():
 def manners():
     """Text and CSV have the same terms; misuse is refused."""
     text, table = ask("--stage", 1).stdout, ask("--stage", 1, "--format=csv").stdout
-    for word in ("tensor parallel", "pipeline, forwards", "gradients", "weights"):
+    for word in ("tensor parallel, scatter", "pipeline, forwards", "gradients", "weights"):
         if word not in text or f'"{word}",hop_B,' not in table:
             problems.append(f"{word} is missing")
     done = ask("--stage", 16)

@@ -17,13 +17,20 @@ static struct sand_coll_kernel test_kernel_list[] = {{.id = "ring",
                                                       .protocol = SAND_PROTO_SIMPLE,
                                                       .scaleup_s = 5e-6,
                                                       .network_s = 15e-6,
-                                                      .rate = 1}};
+                                                      .rate = 1},
+                                                     {.id = "hierarchical",
+                                                      .algorithm = SAND_ALG_HIERARCHICAL,
+                                                      .protocol = SAND_PROTO_SIMPLE,
+                                                      .scaleup_s = 5e-6,
+                                                      .network_s = 15e-6,
+                                                      .rate = 1,
+                                                      .on_request = 1}};
 
 static const struct sand_collectives test_kernels = {.id = "test",
                                                      .tier_sharpness = 8,
                                                      .channels = 16,
                                                      .p2p_rate = 1,
                                                      .kernels = test_kernel_list,
-                                                     .n_kernels = 2};
+                                                     .n_kernels = 3};
 
 #endif

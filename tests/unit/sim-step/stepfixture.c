@@ -70,6 +70,9 @@ static void set_hardware(struct step_fixture *f, const struct step_case *what)
                                             .logit_B = 17,
                                             .permute_B = 31,
                                             .optimizer_B = 24};
+    memcpy(f->coll_kernels, test_kernel_list, sizeof f->coll_kernels);
+    f->collectives = test_kernels;
+    f->collectives.kernels = f->coll_kernels;
     f->software = (struct sand_software){.id = "software",
                                          .tp_exposed = 0.4,
                                          .ep_exposed = 1,
@@ -160,7 +163,7 @@ void fixture_init(struct step_fixture *f, const struct step_case *what)
         f->gpu_speed[i] = 1;
     f->question = (struct sand_step_question){.cluster = &f->cluster,
                                               .kernels = &f->kernels,
-                                              .collectives = &test_kernels,
+                                              .collectives = &f->collectives,
                                               .fabric = f->fabric,
                                               .job = &f->job,
                                               .nodes = f->nodes,
@@ -171,6 +174,14 @@ void fixture_init(struct step_fixture *f, const struct step_case *what)
 void fixture_free(struct step_fixture *f)
 {
     sand_fabric_free(f->fabric);
+}
+
+double fixture_ring_latency_s(const struct step_fixture *f,
+                              const struct sand_collective *collective, uint32_t n_network)
+{
+    const struct sand_coll_kernel *ring = &f->coll_kernels[0];
+    const uint32_t steps = sand_collective_steps(collective);
+    return ring->base_s + (steps - n_network) * ring->scaleup_s + n_network * ring->network_s;
 }
 
 // What a child solves: a step, or several together.

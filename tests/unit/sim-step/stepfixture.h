@@ -3,6 +3,7 @@
 #ifndef SAND_TESTS_STEPFIXTURE_H
 #define SAND_TESTS_STEPFIXTURE_H
 
+#include "collective.h"
 #include "joint.h"
 #include "step.h"
 
@@ -11,6 +12,8 @@ struct step_fixture {
     struct sand_link_type scaleup, nic, trunk, host;
     struct sand_node_type node;
     struct sand_kernel_costs kernels;
+    struct sand_coll_kernel coll_kernels[3]; // of rings, of point to point, deduplicated
+    struct sand_collectives collectives;
     struct sand_software software;
     struct sand_transformer model;
     struct sand_cluster cluster;
@@ -42,6 +45,10 @@ struct step_case {
 // Builds everything; the question asks for nodes 0.. in order, folded. Aborts the test on failure.
 void fixture_init(struct step_fixture *fixture, const struct step_case *what);
 void fixture_free(struct step_fixture *fixture);
+
+// Latency of a collective round a ring, `n_network` of its steps over the network.
+double fixture_ring_latency_s(const struct step_fixture *fixture,
+                              const struct sand_collective *collective, uint32_t n_network);
 
 // Asks, solving in child processes so that a test may ask more than once. fixture_rounds says how
 // many problems the last question took.

@@ -21,8 +21,9 @@ static struct totals totals_of(const struct sand_step_question *q, uint32_t stag
     struct step_traffic shape = {0};
     struct step_header h = {0};
     struct totals sum = {0};
-    const struct step_setting set = step_setting_make(q);
+    struct step_setting set = step_setting_make(q);
     step_traffic_shape(q, &shape);
+    cr_assert_eq(step_calls_find(&set, &shape, NULL), SAND_OK);
     step_header_set(&set, &h);
     const double m = h.micro_batches, reduces = h.sharded ? m : 1;
     const double gathers = h.sharded ? m * (h.gather_backward ? 2 : 1) : 1;

@@ -113,7 +113,7 @@ static double ring_s(double share)
 {
     const struct sand_collective c = {SAND_ALL_REDUCE, 8,
                                       4 * sand_split_gpu_params(&f.model, &f.job.split, 0)};
-    return sand_collective_latency_s(&c, &f.scaleup, &f.nic, 14) +
+    return fixture_ring_latency_s(&f, &c, 14) +
            c.bytes * 2 * 7 / 8 / (f.nic.rate_Bps * f.nic.usable * share);
 }
 

@@ -37,7 +37,7 @@ static struct times ask(struct step_case shape, uint32_t layers, uint32_t bucket
 static double latencies_s(const struct step_case *shape, uint32_t pieces)
 {
     const struct sand_collective c = {SAND_REDUCE_SCATTER, shape->dp, 1};
-    return pieces * sand_collective_latency_s(&c, &f.scaleup, &f.nic, shape->dp - 1);
+    return pieces * fixture_ring_latency_s(&f, &c, shape->dp - 1);
 }
 
 static const struct step_case shapes[] = {
@@ -66,8 +66,8 @@ Test(overlap, never_slows, .timeout = 240)
                 const struct times beside = ask(shape, LAYERS, LAYERS, nic_shares[s]);
                 shape.no_overlap = 1;
                 const struct times behind = ask(shape, LAYERS, LAYERS, nic_shares[s]);
-                const double send_s =
-                    f.nic.p2p_latency_s + 2.0 * 4096 * 4096 / 8 / (f.nic.rate_Bps * f.nic.usable);
+                const double send_s = f.coll_kernels[1].network_s +
+                                      2.0 * 4096 * 4096 / 8 / (f.nic.rate_Bps * f.nic.usable);
                 const double chunks = shape.virtual_stages > 0 ? shape.virtual_stages : 1;
                 const double slack_s =
                     latencies_s(&shape, LAYERS * (uint32_t)chunks) + shape.pp * chunks * send_s;

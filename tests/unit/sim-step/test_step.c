@@ -16,7 +16,8 @@ static void without_traffic(void)
 {
     f.software.step_overhead_s = 0;
     f.software.tp_exposed = 0;
-    f.nic.p2p_latency_s = f.nic.base_latency_s = f.nic.step_latency_s = 0;
+    for (int k = 0; k < 2; k++)
+        f.coll_kernels[k].base_s = f.coll_kernels[k].network_s = f.coll_kernels[k].scaleup_s = 0;
     for (uint32_t i = 0; i < f.fabric->n_links; i++)
         f.fabric->links[i].capacity_Bps = 1e18;
 }
@@ -78,7 +79,7 @@ Test(step, bubble_of_interleaved_1f1b)
 static double ring_s(enum sand_collective_kind kind, double params_B)
 {
     const struct sand_collective c = {kind, 8, params_B};
-    return sand_collective_latency_s(&c, &f.scaleup, &f.nic, 0) +
+    return fixture_ring_latency_s(&f, &c, 0) +
            c.bytes * 7 / 8 / (f.scaleup.rate_Bps * f.scaleup.usable);
 }
 
@@ -129,7 +130,7 @@ Test(step, context_parallel_ring_time)
 {
     fixture_init(&f, &(struct step_case){
                          .n_nodes = 1, .cp = 8, .dp = 1, .micro_batches = 2, .no_overlap = 1});
-    f.scaleup.p2p_latency_s = 0;
+    f.coll_kernels[1].scaleup_s = 0;
     const struct sand_step_profile p = fixture_solve(&f.question);
     const double kv_B = 2.0 * 2 * (4096 / 8) * 16 * 128;
     const double expected_s = 2 * 2 * 3 * 7 * 0.4 * kv_B / (f.scaleup.rate_Bps * f.scaleup.usable);
@@ -168,8 +169,8 @@ Test(step, ring_all_reduce_time)
     const struct sand_step_profile p = fixture_solve(&f.question);
     const struct sand_collective c = {SAND_ALL_REDUCE, 8,
                                       4 * sand_split_gpu_params(&f.model, &f.job.split, 0)};
-    const double expected_s = sand_collective_latency_s(&c, &f.scaleup, &f.nic, 14) +
-                              c.bytes * 2 * 7 / 8 / (f.nic.rate_Bps * f.nic.usable);
+    const double expected_s =
+        fixture_ring_latency_s(&f, &c, 14) + c.bytes * 2 * 7 / 8 / (f.nic.rate_Bps * f.nic.usable);
     cr_assert_float_eq(p.exposed_dp_s, expected_s, 1e-8, "all-reduce %.12f, expected %.12f",
                        p.exposed_dp_s, expected_s);
     fixture_free(&f);
@@ -188,7 +189,7 @@ Test(step, ring_all_reduce_over_a_tapered_leaf)
     const struct sand_collective c = {SAND_ALL_REDUCE, 8,
                                       4 * sand_split_gpu_params(&f.model, &f.job.split, 0)};
     // A leaf's uplinks carry 16/4 = 4 NICs' worth for the 8 rails that leave it.
-    const double expected_s = sand_collective_latency_s(&c, &f.scaleup, &f.nic, 14) +
+    const double expected_s = fixture_ring_latency_s(&f, &c, 14) +
                               c.bytes * 2 * 7 / 8 / (f.nic.rate_Bps * f.nic.usable / 2);
     cr_assert_float_eq(p.exposed_dp_s, expected_s, 1e-8, "all-reduce %.12f, expected %.12f",
                        p.exposed_dp_s, expected_s);

@@ -31,7 +31,7 @@ Test(step_experts, volume_inside_a_domain_is_the_closed_form)
     const double each_B = all_to_all_B(m) * 7 / 8;
     cr_assert_float_eq(with.link_B[SAND_LINK_SCALEUP_OUT] - without.link_B[SAND_LINK_SCALEUP_OUT],
                        8 * each_B, 1);
-    const double want_s = each_B / (450e9 * 0.5) + 2 * 2 * 2 * m * (8e-6 + 5e-6);
+    const double want_s = each_B / (450e9 * 0.5) + 2 * 2 * 2 * m * 5e-6;
     cr_assert_float_eq(with.exposed_ep_s, want_s, 1e-8);
     cr_assert_eq(without.exposed_ep_s, 0.0);
     cr_assert_float_eq(with.step_s - without.step_s, want_s, 1e-8);
@@ -49,7 +49,7 @@ Test(step_experts, volume_between_nodes_is_the_closed_form)
     const double out_B = all_to_all_B(m) / 2;
     cr_assert_float_eq(with.link_B[SAND_LINK_NIC_UP] - without.link_B[SAND_LINK_NIC_UP], 16 * out_B,
                        1);
-    cr_assert_float_eq(with.exposed_ep_s, out_B / (50e9 * 0.7) + 8 * m * (8e-6 + 15e-6), 1e-8);
+    cr_assert_float_eq(with.exposed_ep_s, out_B / (50e9 * 0.7) + 8 * m * (5e-6 + 15e-6), 1e-8);
     // One copy a node instead: of 16 experts 8 there, two draws without repetition miss them with
     // probability 8/16 x 7/15.
     f.software.ep_exposed = 1;
@@ -94,7 +94,7 @@ Test(step_experts, schedules_cost_their_bubbles)
     struct step_case what = {.n_nodes = 4, .tp = 8, .pp = 4, .micro_batches = 12};
     fixture_init(&f, &what);
     f.model.vocab = 8;
-    f.nic.p2p_latency_s = 0;
+    f.coll_kernels[1].network_s = 0;
     f.software.tp_exposed = 0;
     f.kernels.logit_B = 0;
     const double plain_s = fixture_solve(&f.question).bubble_s;
