@@ -240,7 +240,7 @@ static enum sand_rc ask(struct sand_world *w, const struct sand_step_question *q
     if (answer->cut)
         return SAND_OK;
     SAND_TRY(rc);
-    SAND_TRY(sand_steptime_alone(w, question, &alone));
+    SAND_TRY(sand_steptime_alone(w, question, w->coupling != NULL, &alone));
     answer->step_ns = sand_ns_from_s(alone.profile.step_s);
     answer->loads = alone.loads;
     answer->n_loads = alone.n_loads;

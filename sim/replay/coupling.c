@@ -73,8 +73,7 @@ struct sand_coupling {
 enum sand_rc sand_coupling_open(struct sand_world *w)
 {
     const struct sand_experiment *e = w->experiment;
-    const int alone = e->n_jobs < 2 && e->n_traces == 0 && e->n_mixes == 0;
-    if (alone && w->cluster->storage_ports.n_ports == 0)
+    if (e->n_jobs < 2 && e->n_traces == 0 && e->n_mixes == 0)
         return SAND_OK;
     w->coupling = sand_calloc(1, sizeof *w->coupling);
     return w->coupling ? SAND_OK : SAND_ERR_NOMEM;

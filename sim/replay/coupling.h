@@ -37,8 +37,7 @@ struct sand_coupling_counts {
     uint64_t cut;       // questions that had too many and left out the weakest
 };
 
-// Does nothing else until a job has loads. w->coupling stays NULL where only one job can run
-// and storage has a network of its own.
+// Does nothing else until a job has loads. w->coupling stays NULL where only one job can run.
 enum sand_rc sand_coupling_open(struct sand_world *w);
 void sand_coupling_close(struct sand_world *w);
 

@@ -153,6 +153,9 @@ static enum sand_rc dispatch(struct sand_world *w, const struct sand_agenda_entr
         return sand_ailing_healed(w, subject);
     case SAND_EVENT_TIMEOUT:
         return timeout_event(w, entry);
+    case SAND_EVENT_FOUND:
+        sand_shared_note(w);
+        return SAND_OK;
     case SAND_EVENT_WINDOW:
         return window_event(w);
     case SAND_EVENT_END:

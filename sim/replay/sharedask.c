@@ -31,16 +31,42 @@ struct shared_answer {
 void shared_question_begin(struct sand_shared *s)
 {
     s->question++;
-    s->n_chosen = 0;
+    s->n_chosen = s->n_asked = 0;
 }
 
-enum sand_rc shared_question_link(struct sand_shared *s, uint32_t link)
+enum sand_rc shared_question_link(struct sand_shared *s, uint32_t link, double weight)
 {
     SAND_TRY(
         sand_grow((void **)&s->chosen, &s->chosen_capacity, s->n_chosen + 1, sizeof *s->chosen));
-    s->chosen[s->n_chosen++] = link;
-    s->links[link].chosen = s->question;
+    s->chosen[s->n_chosen++] = (struct shared_choice){link, weight};
     return SAND_OK;
+}
+
+static int compare_weights(const void *a, const void *b)
+{
+    const struct shared_choice *x = a, *y = b;
+    if (x->weight != y->weight)
+        return x->weight > y->weight ? -1 : 1;
+    return (x->link > y->link) - (x->link < y->link);
+}
+
+static int compare_links(const void *a, const void *b)
+{
+    const struct shared_choice *x = a, *y = b;
+    return (x->link > y->link) - (x->link < y->link);
+}
+
+void shared_question_cut(struct sand_shared *s)
+{
+    if (s->n_chosen > SHARED_MOST_LINKS) {
+        qsort(s->chosen, s->n_chosen, sizeof *s->chosen, compare_weights);
+        s->n_chosen = SHARED_MOST_LINKS;
+        qsort(s->chosen, s->n_chosen, sizeof *s->chosen, compare_links);
+    }
+    for (size_t i = 0; i < s->n_chosen; i++) {
+        s->asked[s->n_asked++] = s->chosen[i].link;
+        s->links[s->chosen[i].link].chosen = s->question;
+    }
 }
 
 static int is_chosen(const struct sand_shared *s, uint32_t link)
@@ -81,11 +107,11 @@ static uint32_t choose(struct member *members, uint32_t n, uint32_t most)
     return n;
 }
 
-static double load_of_job(const struct sand_shared *s, const struct sand_world_job *j)
+static double load_of_job(const struct sand_shared *s, const struct shared_stepper *stepper)
 {
     double load = 0;
-    for (size_t i = 0; i < j->coupled.n_loads; i++) {
-        const struct sand_link_load *own = &j->coupled.loads[i];
+    for (size_t i = 0; i < stepper->n_loads; i++) {
+        const struct sand_link_load *own = &stepper->loads[i];
         const double share = own->mean_Bps / own->capacity_Bps;
         if (is_chosen(s, own->link) && share >= least_load)
             load += share;
@@ -118,7 +144,7 @@ static enum sand_rc find_jobs(const struct sand_shared *s, const struct sand_wor
     if (!members)
         return SAND_ERR_NOMEM;
     for (uint32_t i = 0; i < s->n_steppers; i++) {
-        const double load = s->steppers[i] == job ? 1e300 : load_of_job(s, s->steppers[i]);
+        const double load = s->steppers[i].job == job ? 1e300 : load_of_job(s, &s->steppers[i]);
         if (load > 0)
             members[n++] = (struct member){i, load};
     }
@@ -170,7 +196,7 @@ static enum sand_rc ask(struct sand_world *w, const struct members *m, struct sh
     struct sand_joint_transfer transfers[SHARED_MOST_TRANSFERS];
     struct sand_joint_solution solution;
     for (uint32_t i = 0; i < m->n_jobs; i++)
-        steps[i] = sand_steptime_question(w, s->steppers[m->jobs[i]]);
+        steps[i] = sand_steptime_question(w, s->steppers[m->jobs[i]].job);
     for (uint32_t i = 0; i < m->n_transfers; i++) {
         const struct shared_transfer *t = &s->transfers[m->transfers[i]];
         transfers[i] = (struct sand_joint_transfer){t->route->streams.links,
@@ -180,8 +206,8 @@ static enum sand_rc ask(struct sand_world *w, const struct members *m, struct sh
                                                  .n = m->n_jobs,
                                                  .transfers = transfers,
                                                  .n_transfers = m->n_transfers,
-                                                 .links = s->chosen,
-                                                 .n_links = s->n_chosen};
+                                                 .links = s->asked,
+                                                 .n_links = s->n_asked};
     SAND_TRY(sand_oracle_joint(w->oracle, &question, &solution, w->diag));
     for (uint32_t i = 0; i < m->n_jobs; i++)
         answer->step_s[i] = solution.parts[i].step_s;
@@ -193,7 +219,7 @@ static enum sand_rc ask(struct sand_world *w, const struct members *m, struct sh
 static enum sand_rc new_answer(const struct sand_shared *s, const struct members *m,
                                struct shared_answer **answer, unsigned *size)
 {
-    const size_t n = 1 + m->n_jobs + 2 * (size_t)m->n_transfers + s->n_chosen;
+    const size_t n = 1 + m->n_jobs + 2 * (size_t)m->n_transfers + s->n_asked;
     *size = (unsigned)(n * sizeof(uint64_t));
     *answer = sand_calloc(1, sizeof **answer + *size);
     if (!*answer)
@@ -201,15 +227,15 @@ static enum sand_rc new_answer(const struct sand_shared *s, const struct members
     uint64_t *key = (*answer)->key;
     *key++ = (uint64_t)m->n_jobs << 32 | m->n_transfers;
     for (uint32_t i = 0; i < m->n_jobs; i++)
-        *key++ = s->steppers[m->jobs[i]]->coupled.serial;
+        *key++ = s->steppers[m->jobs[i]].serial;
     for (uint32_t i = 0; i < m->n_transfers; i++) {
         const struct shared_transfer *t = &s->transfers[m->transfers[i]];
         const double Bps = bound_Bps(s, t);
-        *key++ = t->route->serial;
+        *key++ = t->route->mark.serial;
         memcpy(key++, &Bps, sizeof Bps);
     }
-    for (size_t l = 0; l < s->n_chosen; l++)
-        *key++ = s->chosen[l];
+    for (size_t l = 0; l < s->n_asked; l++)
+        *key++ = s->asked[l];
     return SAND_OK;
 }
 
@@ -249,7 +275,7 @@ enum sand_rc shared_question_ask(struct sand_world *w, struct sand_world_job *jo
         SAND_TRY(find_transfers(s, transfer, &m));
     SAND_TRY(look_up(w, &m, &answer));
     for (uint32_t i = 0; step_s && i < m.n_jobs; i++)
-        if (s->steppers[m.jobs[i]] == job)
+        if (s->steppers[m.jobs[i]].job == job)
             *step_s = answer->step_s[i];
     for (uint32_t i = 0; stream_Bps && i < m.n_transfers; i++)
         if (m.transfers[i] == transfer)

@@ -10,8 +10,11 @@
 #include "units.h"
 #include "world.h"
 
-// A link counts for somebody who would lose at least this share of it (see coupling.c).
+// A link counts for somebody who could lose this share on it (see coupling.c).
 static const double least_loss = 0.005;
+// Where even the most that a job can lose to transfers is below this share of its step, the mean
+// field is the answer (see coupling.c).
+static const double mean_field_loss = 0.01;
 // What a transfer gets that nothing joins to the storage: it stands still until something does.
 static const double cut_Bps = 1e-3;
 
@@ -23,6 +26,9 @@ enum sand_rc sand_shared_open(struct sand_world *w)
     if (!w->shared)
         return SAND_ERR_NOMEM;
     w->shared->links = sand_calloc(w->fabric->n_links, sizeof *w->shared->links);
+    for (int reading = 0; reading < 2; reading++)
+        SAND_TRY(sand_stream_router_open(w->cluster, w->ailing ? w->ailing->fabric : w->fabric,
+                                         reading, &w->shared->routers[reading]));
     return w->shared->links ? SAND_OK : SAND_ERR_NOMEM;
 }
 
@@ -32,6 +38,8 @@ void sand_shared_close(struct sand_world *w)
     if (!s)
         return;
     shared_answers_free(s);
+    sand_stream_router_close(s->routers[0]);
+    sand_stream_router_close(s->routers[1]);
     sand_free(s->links);
     sand_free(s->touched);
     sand_free(s->steppers);
@@ -47,13 +55,49 @@ void sand_shared_note(struct sand_world *w)
         w->shared->changed = 1;
 }
 
-// ---- ways ---------------------------------------------------------------------------------------
+// ---- what was found for nodes -------------------------------------------------------------------
+
+static void clear_mark(struct sand_shared_mark *mark)
+{
+    sand_free(mark->nodes);
+    *mark = (struct sand_shared_mark){0};
+}
+
+static int is_current(const struct sand_world *w, const struct sand_world_job *j,
+                      const struct sand_shared_mark *mark)
+{
+    return mark->nodes && memcmp(mark->nodes, j->nodes, mark->n_nodes * sizeof *mark->nodes) == 0 &&
+           (!w->ailing || memcmp(mark->state, w->ailing->state, sizeof mark->state) == 0);
+}
+
+static enum sand_rc set_mark(struct sand_world *w, const struct sand_world_job *j,
+                             struct sand_shared_mark *mark)
+{
+    mark->n_nodes = j->spec->n_nodes;
+    mark->serial = w->shared->serials++;
+    mark->nodes = sand_calloc(mark->n_nodes, sizeof *mark->nodes);
+    if (!mark->nodes)
+        return SAND_ERR_NOMEM;
+    memcpy(mark->nodes, j->nodes, mark->n_nodes * sizeof *mark->nodes);
+    if (w->ailing)
+        memcpy(mark->state, w->ailing->state, sizeof mark->state);
+    return SAND_OK;
+}
 
 static void clear_route(struct sand_shared_route *route)
 {
     sand_streams_free(&route->streams);
-    sand_free(route->nodes);
-    *route = (struct sand_shared_route){0};
+    clear_mark(&route->mark);
+    route->cut = 0;
+    route->found_ns = 0;
+}
+
+static void clear_loads(struct sand_shared_loads *own)
+{
+    sand_free(own->loads);
+    clear_mark(&own->mark);
+    own->loads = NULL;
+    own->n_loads = 0;
 }
 
 void sand_shared_forget(struct sand_world_job *j)
@@ -62,56 +106,98 @@ void sand_shared_forget(struct sand_world_job *j)
         return;
     clear_route(&j->shared->routes[0]);
     clear_route(&j->shared->routes[1]);
+    clear_loads(&j->shared->own);
     sand_free(j->shared);
     j->shared = NULL;
 }
 
-static int is_current(const struct sand_world *w, const struct sand_world_job *j,
-                      const struct sand_shared_route *route)
-{
-    return route->known &&
-           memcmp(route->nodes, j->nodes, route->n_nodes * sizeof *route->nodes) == 0 &&
-           (!w->ailing || memcmp(route->state, w->ailing->state, sizeof route->state) == 0);
-}
-
-// Streams over its share of each node's NICs.
-static struct sand_stream_question question_of(const struct sand_world *w,
-                                               const struct sand_world_job *j, int reading)
-{
-    const uint32_t nics = w->fabric->nics_per_node * j->node_gpus / w->gpus_per_node;
-    return (struct sand_stream_question){.cluster = w->cluster,
-                                         .fabric = w->ailing ? w->ailing->fabric : w->fabric,
-                                         .nodes = j->nodes,
-                                         .n_nodes = j->spec->n_nodes,
-                                         .n_nics = nics > 0 ? nics : 1,
-                                         .reading = reading};
-}
-
-static enum sand_rc find_route(struct sand_world *w, struct sand_world_job *j, int reading,
-                               const struct sand_shared_route **found)
+static enum sand_rc open_job(struct sand_world_job *j)
 {
     if (!j->shared)
         j->shared = sand_calloc(1, sizeof *j->shared);
-    if (!j->shared)
-        return SAND_ERR_NOMEM;
+    return j->shared ? SAND_OK : SAND_ERR_NOMEM;
+}
+
+// The router for the parts as they are now.
+static struct sand_stream_router *router_now(struct sand_world *w, int reading)
+{
+    struct sand_shared *s = w->shared;
+    if (w->ailing && memcmp(s->routed[reading], w->ailing->state, sizeof s->routed[reading]) != 0) {
+        memcpy(s->routed[reading], w->ailing->state, sizeof s->routed[reading]);
+        sand_stream_router_forget(s->routers[reading]);
+    }
+    return s->routers[reading];
+}
+
+static int crosses(const struct sand_streams *streams, const uint32_t *links, size_t n)
+{
+    for (size_t i = 0, k = 0; i < streams->n_links && k < n;) {
+        if (streams->links[i].link == links[k])
+            return 1;
+        if (streams->links[i].link < links[k])
+            i++;
+        else
+            k++;
+    }
+    return 0;
+}
+
+// When streams that cross parts which have gone down go on by another way; 0: they cross none.
+static enum sand_rc find_rerouted(struct sand_world *w, const struct sand_streams *streams,
+                                  int64_t *found_ns)
+{
+    *found_ns = 0;
+    for (size_t i = 0; w->ailing && i < w->ailing->n_active; i++) {
+        const struct sand_degradation *d = w->ailing->active[i];
+        const uint32_t *links;
+        size_t n;
+        if (!d->is_down || d->gpu != SAND_NONE || d->routed_ns <= w->now_ns)
+            continue;
+        SAND_TRY(sand_fabric_health_links(w->ailing->health, &d->part, &links, &n));
+        if (crosses(streams, links, n) && d->routed_ns > *found_ns)
+            *found_ns = d->routed_ns;
+    }
+    if (*found_ns == 0)
+        return SAND_OK;
+    return sand_world_put(w, *found_ns, SAND_RANK_TIMER, SAND_EVENT_FOUND, 0, NULL);
+}
+
+// Streams over its share of each node's NICs.
+static enum sand_rc find_route(struct sand_world *w, struct sand_world_job *j, int reading,
+                               const struct sand_shared_route **found)
+{
+    const uint32_t nics = w->fabric->nics_per_node * j->node_gpus / w->gpus_per_node;
+    SAND_TRY(open_job(j));
     struct sand_shared_route *route = &j->shared->routes[reading];
     *found = route;
-    if (is_current(w, j, route))
+    if (is_current(w, j, &route->mark))
         return SAND_OK;
-    const struct sand_stream_question question = question_of(w, j, reading);
+    int64_t found_ns = route->found_ns, later_ns;
+    SAND_TRY(find_rerouted(w, &route->streams, &later_ns));
     clear_route(route);
-    route->nodes = sand_calloc(question.n_nodes, sizeof *route->nodes);
-    if (!route->nodes)
-        return SAND_ERR_NOMEM;
-    memcpy(route->nodes, j->nodes, question.n_nodes * sizeof *route->nodes);
-    route->n_nodes = question.n_nodes;
-    if (w->ailing)
-        memcpy(route->state, w->ailing->state, sizeof route->state);
-    const enum sand_rc rc = sand_streams_route(&question, &route->streams, NULL);
+    route->found_ns = later_ns > found_ns ? later_ns : found_ns;
+    const enum sand_rc rc = sand_streams_route(router_now(w, reading), j->nodes, j->spec->n_nodes,
+                                               nics > 0 ? nics : 1, &route->streams, NULL);
     route->cut = rc == SAND_ERR_INPUT;
-    route->known = rc == SAND_OK || route->cut;
-    route->serial = w->shared->serials++;
-    return route->cut ? SAND_OK : rc;
+    if (rc != SAND_OK && !route->cut)
+        return rc;
+    return set_mark(w, j, &route->mark);
+}
+
+// A job alone in its cluster has its loads found here, when a transfer first meets its steps.
+static enum sand_rc find_own_loads(struct sand_world *w, struct sand_world_job *j)
+{
+    struct sand_steptime_alone alone;
+    SAND_TRY(open_job(j));
+    struct sand_shared_loads *own = &j->shared->own;
+    if (is_current(w, j, &own->mark))
+        return SAND_OK;
+    clear_loads(own);
+    const struct sand_step_question question = sand_steptime_question(w, j);
+    SAND_TRY(sand_steptime_alone(w, &question, 1, &alone));
+    own->loads = alone.loads;
+    own->n_loads = alone.n_loads;
+    return set_mark(w, j, &own->mark);
 }
 
 // ---- what is in progress ------------------------------------------------------------------------
@@ -124,8 +210,9 @@ static enum sand_rc add_transfer(struct sand_world *w, struct sand_world_job *j,
     SAND_TRY(find_route(w, j, reading, &route));
     SAND_TRY(sand_grow((void **)&s->transfers, &s->transfers_capacity, s->n_transfers + 1,
                        sizeof *s->transfers));
-    const double stream_Bps = route->cut ? cut_Bps : demand_Bps / route->streams.n;
-    const double alone_Bps = route->cut ? cut_Bps : sand_streams_alone_Bps(&route->streams);
+    const int stands = route->cut || route->found_ns > w->now_ns;
+    const double stream_Bps = stands ? cut_Bps : demand_Bps / route->streams.n;
+    const double alone_Bps = stands ? cut_Bps : sand_streams_alone_Bps(&route->streams);
     s->transfers[s->n_transfers++] =
         (struct shared_transfer){.job = j,
                                  .route = route,
@@ -145,18 +232,38 @@ static double data_Bps(const struct sand_world_job *j)
     return spec->split.global_batch * spec->sequence_B / sand_s_from_ns(alone_ns);
 }
 
-static enum sand_rc add_job(struct sand_world *w, struct sand_world_job *j)
+static enum sand_rc add_transfers(struct sand_world *w, struct sand_world_job *j)
 {
-    struct sand_shared *s = w->shared;
     if (j->flow != SAND_NONE)
         SAND_TRY(add_transfer(w, j, j->phase == SAND_PHASE_RESTORING, INFINITY));
-    if (data_Bps(j) > 0)
-        SAND_TRY(add_transfer(w, j, 1, data_Bps(j)));
-    if (j->phase != SAND_PHASE_STEPPING || j->coupled.n_loads == 0)
+    return data_Bps(j) > 0 ? add_transfer(w, j, 1, data_Bps(j)) : SAND_OK;
+}
+
+static int is_cut(const struct sand_world_job *j)
+{
+    return j->ailing && j->ailing->now && j->ailing->now->cut;
+}
+
+static enum sand_rc add_stepper(struct sand_world *w, struct sand_world_job *j)
+{
+    struct sand_shared *s = w->shared;
+    if (j->phase != SAND_PHASE_STEPPING || !sand_steptime_is_simulated(j) || is_cut(j))
         return SAND_OK;
+    if (!w->coupling && s->n_transfers > 0)
+        SAND_TRY(find_own_loads(w, j));
     SAND_TRY(sand_grow((void **)&s->steppers, &s->steppers_capacity, s->n_steppers + 1,
                        sizeof *s->steppers));
-    s->steppers[s->n_steppers++] = j;
+    struct shared_stepper *stepper = &s->steppers[s->n_steppers++];
+    *stepper = (struct shared_stepper){.job = j};
+    if (w->coupling) {
+        stepper->loads = j->coupled.loads;
+        stepper->n_loads = j->coupled.n_loads;
+        stepper->serial = j->coupled.serial;
+    } else if (s->n_transfers > 0) {
+        stepper->loads = j->shared->own.loads;
+        stepper->n_loads = j->shared->own.n_loads;
+        stepper->serial = j->shared->own.mark.serial;
+    }
     return SAND_OK;
 }
 
@@ -165,7 +272,9 @@ static enum sand_rc collect(struct sand_world *w)
     w->shared->n_transfers = w->shared->n_steppers = 0;
     for (struct sand_world_job *j = w->first_active; j; j = j->active_after)
         if (j->nodes)
-            SAND_TRY(add_job(w, j));
+            SAND_TRY(add_transfers(w, j));
+    for (struct sand_world_job *j = w->first_active; j; j = j->active_after)
+        SAND_TRY(add_stepper(w, j));
     return SAND_OK;
 }
 
@@ -223,13 +332,15 @@ static enum sand_rc sum_links(struct sand_shared *s)
             const double Bps = own->streams * fmin(t->most_Bps, t->server_Bps);
             s->links[own->link].peak_Bps += Bps;
             s->links[own->link].transfers_Bps += Bps;
+            s->links[own->link].streams += own->streams;
         }
     for (size_t i = 0; i < s->n_steppers; i++)
-        for (size_t l = 0; l < s->steppers[i]->coupled.n_loads; l++) {
-            const struct sand_link_load *own = &s->steppers[i]->coupled.loads[l];
+        for (size_t l = 0; l < s->steppers[i].n_loads; l++) {
+            const struct sand_link_load *own = &s->steppers[i].loads[l];
             SAND_TRY(touch(s, own->link, own->capacity_Bps));
             s->links[own->link].peak_Bps += own->peak_Bps;
             s->links[own->link].steps_Bps += own->mean_Bps;
+            s->links[own->link].hops += own->hops;
         }
     return SAND_OK;
 }
@@ -248,49 +359,99 @@ static int is_full(const struct shared_link *link)
 
 // ---- rates --------------------------------------------------------------------------------------
 
-// Links on which transfers may cost the job something.
-static enum sand_rc find_job_links(struct sand_shared *s, const struct sand_world_job *j)
+// How much longer a job's traffic takes on a link at worst, as long as the transfers go on: by what
+// each of its connections is sure to get. Max-min gives every one its even share, and steps
+// together what transfers cannot take.
+static double longer_by(const struct shared_link *link, const struct sand_link_load *own)
+{
+    const double capacity_Bps = own->capacity_Bps;
+    const double without_Bps = fmin(own->peak_Bps / own->hops, capacity_Bps / link->hops);
+    const double even_Bps = capacity_Bps / (link->hops + link->streams);
+    const double left_Bps = (capacity_Bps - link->transfers_Bps) / link->hops;
+    return fmax(0, without_Bps / fmax(even_Bps, left_Bps) - 1);
+}
+
+// What the job loses at worst on the links it shares with transfers, as a share of its step: with
+// all its traffic there exposed, on the worst of them. *longer: how much longer that one takes.
+static double worst_loss(const struct sand_shared *s, const struct shared_stepper *stepper,
+                         double *longer)
+{
+    double most = 0;
+    *longer = 0;
+    for (size_t i = 0; i < stepper->n_loads; i++) {
+        const struct sand_link_load *own = &stepper->loads[i];
+        const struct shared_link *link = &s->links[own->link];
+        if (!is_full(link) || !(link->streams > 0) || !(own->mean_Bps > 0))
+            continue;
+        const double by = longer_by(link, own);
+        *longer = fmax(*longer, by);
+        most = fmax(most, by * own->mean_Bps / own->peak_Bps);
+    }
+    return most;
+}
+
+// Links on which transfers may cost the job something: the worst, as far as there is room.
+static enum sand_rc find_job_links(struct sand_shared *s, const struct shared_stepper *stepper)
 {
     shared_question_begin(s);
-    for (size_t i = 0; i < j->coupled.n_loads; i++) {
-        const struct sand_link_load *own = &j->coupled.loads[i];
+    for (size_t i = 0; i < stepper->n_loads; i++) {
+        const struct sand_link_load *own = &stepper->loads[i];
         const struct shared_link *link = &s->links[own->link];
-        const double transfers_Bps = fmin(link->transfers_Bps, own->capacity_Bps);
-        if (is_full(link) &&
-            own->mean_Bps * transfers_Bps >= least_loss * own->capacity_Bps * own->capacity_Bps)
-            SAND_TRY(shared_question_link(s, own->link));
+        if (!is_full(link) || !(link->streams > 0) || !(own->mean_Bps > 0))
+            continue;
+        const double loss = longer_by(link, own) * own->mean_Bps / own->peak_Bps;
+        if (loss >= least_loss)
+            SAND_TRY(shared_question_link(s, own->link, loss));
     }
+    shared_question_cut(s);
     return SAND_OK;
 }
 
-static enum sand_rc rate_job(struct sand_world *w, struct sand_world_job *j)
+// Below mean_field_loss the mean field: exposed traffic takes longer by what the links have left.
+static enum sand_rc find_loss(struct sand_world *w, const struct shared_stepper *stepper,
+                              int64_t *more_ns)
 {
-    struct sand_shared *s = w->shared;
-    int64_t more_ns = 0;
-    SAND_TRY(find_job_links(s, j));
-    if (s->n_chosen > 0) {
-        double with_s = 0, without_s = 0;
-        SAND_TRY(shared_question_ask(w, j, SAND_NONE, 0, &with_s, NULL));
-        SAND_TRY(shared_question_ask(w, j, SAND_NONE, 1, &without_s, NULL));
-        more_ns = sand_ns_from_s(fmax(0, with_s - without_s));
-    }
-    if (more_ns == j->rate.by_ns[SAND_SLOW_TRANSFERS])
+    struct sand_world_job *j = stepper->job;
+    const struct sand_step_profile *p = j->profile;
+    double longer = 0, with_s = 0, without_s = 0;
+    const double worst = worst_loss(w->shared, stepper, &longer);
+    *more_ns = 0;
+    if (worst < mean_field_loss) {
+        const double exposed_s = p->exposed_dp_s + p->exposed_pp_s + p->exposed_cp_s;
+        *more_ns = sand_ns_from_s(fmin(exposed_s * longer, worst * p->step_s));
         return SAND_OK;
-    return sand_life_slow(w, j, SAND_SLOW_TRANSFERS, more_ns);
+    }
+    SAND_TRY(find_job_links(w->shared, stepper));
+    SAND_TRY(shared_question_ask(w, j, SAND_NONE, 0, &with_s, NULL));
+    SAND_TRY(shared_question_ask(w, j, SAND_NONE, 1, &without_s, NULL));
+    *more_ns = sand_ns_from_s(fmax(0, with_s - without_s));
+    return SAND_OK;
 }
 
-// Links on which others may cost the transfer something.
+static enum sand_rc rate_job(struct sand_world *w, const struct shared_stepper *stepper)
+{
+    int64_t more_ns;
+    SAND_TRY(find_loss(w, stepper, &more_ns));
+    if (more_ns == stepper->job->rate.by_ns[SAND_SLOW_TRANSFERS])
+        return SAND_OK;
+    return sand_life_slow(w, stepper->job, SAND_SLOW_TRANSFERS, more_ns);
+}
+
+// Links on which others may cost the transfer something: where its streams could want more than
+// their even share.
 static enum sand_rc find_transfer_links(struct sand_shared *s, const struct shared_transfer *t)
 {
+    const double want_Bps = fmin(t->most_Bps, t->server_Bps);
     shared_question_begin(s);
     for (size_t i = 0; i < t->route->streams.n_links; i++) {
         const struct sand_stream_link *own = &t->route->streams.links[i];
         const struct shared_link *link = &s->links[own->link];
-        const double own_Bps = own->streams * fmin(t->most_Bps, t->server_Bps);
-        const double others_Bps = link->steps_Bps + link->transfers_Bps - own_Bps;
-        if (is_full(link) && others_Bps >= least_loss * own->capacity_Bps)
-            SAND_TRY(shared_question_link(s, own->link));
+        const double others_Bps = link->steps_Bps + link->transfers_Bps - own->streams * want_Bps;
+        const double even_Bps = own->capacity_Bps / (link->hops + link->streams);
+        if (is_full(link) && want_Bps > even_Bps && others_Bps >= least_loss * own->capacity_Bps)
+            SAND_TRY(shared_question_link(s, own->link, want_Bps / even_Bps));
     }
+    shared_question_cut(s);
     return SAND_OK;
 }
 
@@ -315,7 +476,7 @@ static enum sand_rc rate_all(struct sand_world *w)
     for (uint32_t i = 0; i < s->n_transfers; i++)
         SAND_TRY(rate_transfer(w, i));
     for (size_t i = 0; i < s->n_steppers; i++)
-        SAND_TRY(rate_job(w, s->steppers[i]));
+        SAND_TRY(rate_job(w, &s->steppers[i]));
     return SAND_OK;
 }
 

@@ -11,24 +11,39 @@
 #include <stdint.h>
 
 #include "rc.h"
+#include "step.h"
 #include "transfer.h"
 
 struct sand_world;
 struct sand_world_job;
 struct sand_shared;
 
-// The streams of a job one way, on the nodes and with the parts they were found for.
-struct sand_shared_route {
-    struct sand_streams streams;
+// The nodes and the state of the parts that something was found for.
+struct sand_shared_mark {
     uint32_t *nodes;
-    uint32_t n_nodes, serial; // serial: no two routes have the same
+    uint32_t n_nodes, serial; // serial: no two marks of a replication have the same
     uint8_t state[32];
-    int known, cut; // cut: nothing that works joins it to the storage
+};
+
+// The streams of a job one way.
+struct sand_shared_route {
+    struct sand_shared_mark mark;
+    struct sand_streams streams;
+    int cut;          // nothing that works joins it to the storage
+    int64_t found_ns; // stands still until then: routes around a part are being found
+};
+
+// What its steps put on links, where nobody else keeps that (sand_coupled).
+struct sand_shared_loads {
+    struct sand_shared_mark mark;
+    struct sand_link_load *loads;
+    size_t n_loads;
 };
 
 struct sand_job_shared {
     struct sand_shared_route routes[2]; // to the storage, from it
-    double granted_Bps[2];              // what its transfer gets, each way
+    struct sand_shared_loads own;
+    double granted_Bps[2]; // what its transfer gets, each way
 };
 
 // w->shared stays NULL where storage has a network of its own.

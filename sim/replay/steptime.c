@@ -133,12 +133,12 @@ struct sand_step_question sand_steptime_question(const struct sand_world *w,
 }
 
 enum sand_rc sand_steptime_alone(struct sand_world *w, const struct sand_step_question *question,
-                                 struct sand_steptime_alone *alone)
+                                 int wants_loads, struct sand_steptime_alone *alone)
 {
     struct sand_step_question q = *question;
     *alone = (struct sand_steptime_alone){0};
-    q.whole_footprint = w->coupling != NULL;
-    if (w->coupling)
+    q.whole_footprint = wants_loads;
+    if (wants_loads)
         SAND_TRY(sand_oracle_loads(w->oracle, &q, &alone->profile, &alone->loads, &alone->n_loads,
                                    w->diag));
     else
@@ -187,7 +187,7 @@ static enum sand_rc ask_alone(struct sand_world *w, struct sand_world_job *j,
 {
     const struct sand_step_question q = question_on(w, j, j->nodes);
     struct sand_steptime_alone alone;
-    SAND_TRY(sand_steptime_alone(w, &q, &alone));
+    SAND_TRY(sand_steptime_alone(w, &q, w->coupling != NULL, &alone));
     *profile = alone.profile;
     return w->coupling ? sand_coupling_place(w, j, alone.loads, alone.n_loads) : SAND_OK;
 }

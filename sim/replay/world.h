@@ -60,6 +60,7 @@ enum sand_world_event {
     SAND_EVENT_NOTICED, // the same
     SAND_EVENT_HEALED,  // the same
     SAND_EVENT_TIMEOUT, // subject = job: cut off for too long
+    SAND_EVENT_FOUND,   // transfers go on over other routes
     SAND_EVENT_END
 };
 
@@ -531,12 +532,12 @@ int sand_steptime_is_simulated(const struct sand_world_job *j);
 // What a step takes and loads alone.
 struct sand_steptime_alone {
     struct sand_step_profile profile;
-    struct sand_link_load *loads; // sand_free it; none unless jobs can slow each other
+    struct sand_link_load *loads; // sand_free it; none unless they are wanted
     size_t n_loads;
 };
 // Answers the question of a simulated job.
 enum sand_rc sand_steptime_alone(struct sand_world *w, const struct sand_step_question *question,
-                                 struct sand_steptime_alone *alone);
+                                 int wants_loads, struct sand_steptime_alone *alone);
 
 // ---- windows.c ----------------------------------------------------------------------------------
 

@@ -61,6 +61,7 @@ struct sand_link_load {
     uint32_t link; // of the fabric
     double capacity_Bps, mean_Bps;
     double peak_Bps; // the most, were nothing else on it; at most the capacity
+    double hops;     // the most that are on it together: connections that share it
 };
 
 // Answers a question. Shared links are first left out of the problem unless they must bind; if the

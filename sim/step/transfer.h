@@ -10,15 +10,16 @@
 #include "diag.h"
 #include "fabric.h"
 
-// Nodes that read or write, every one with a stream over each of its first n_nics NICs. Streams are
-// connections like the hops of a ring: on a full link all get the same.
-struct sand_stream_question {
-    const struct sand_cluster *cluster; // with storage ports on the fabric
-    const struct sand_fabric *fabric;   // link speeds included
-    const uint32_t *nodes;
-    uint32_t n_nodes, n_nics;
-    int reading;
-};
+// Finds the streams of nodes, and remembers those of every node that has been asked for.
+struct sand_stream_router;
+
+// The cluster has storage ports; both outlive the router. O(nodes).
+enum sand_rc sand_stream_router_open(const struct sand_cluster *cluster,
+                                     const struct sand_fabric *fabric, int reading,
+                                     struct sand_stream_router **router);
+// The fabric has changed.
+void sand_stream_router_forget(struct sand_stream_router *router);
+void sand_stream_router_close(struct sand_stream_router *router);
 
 struct sand_stream_link {
     uint32_t link, streams; // of the fabric; that cross it
@@ -34,10 +35,13 @@ struct sand_streams {
     double nic_Bps; // the most a NIC lets a stream have
 };
 
-// Stream i of the cluster (NIC after NIC) goes to the i-th of the leaves that have storage, in
-// turns. SAND_ERR_INPUT: nothing that works joins them. O(streams x route + links).
-enum sand_rc sand_streams_route(const struct sand_stream_question *question,
-                                struct sand_streams *streams, struct sand_diag *diag);
+// Nodes that read or write, every one with a stream over each of its first n_nics NICs. Streams are
+// connections like the hops of a ring: on a full link all get the same. Stream i of the cluster
+// (NIC after NIC) goes to the i-th of the leaves that have storage, in turns. SAND_ERR_INPUT:
+// nothing that works joins them. O(links + nodes), and its streams' routes for a node that is new.
+enum sand_rc sand_streams_route(struct sand_stream_router *router, const uint32_t *nodes,
+                                uint32_t n_nodes, uint32_t n_nics, struct sand_streams *streams,
+                                struct sand_diag *diag);
 void sand_streams_free(struct sand_streams *streams);
 
 // What a stream gets while nothing else is on the links.

@@ -118,6 +118,23 @@ static double watch_peak_Bps(const struct sand_step_problem *problem,
     return most_Bps;
 }
 
+// The most hops that cross a watched link together.
+static double watch_hops(const struct sand_step_problem *problem,
+                         const struct sand_step_solution *solution, const struct step_watch *watch)
+{
+    const struct step_watch_use *uses = &problem->watch_uses[watch->first];
+    const uint32_t n_sets = solution->n_sets > 0 ? solution->n_sets : 1;
+    double most = 1; // that it is loaded at all
+    for (uint32_t s = 0; s < n_sets; s++) {
+        double hops = 0;
+        for (uint32_t i = 0; i < watch->n; i++)
+            if (solution->n_sets == 0 || is_active(solution, s, uses[i].flow))
+                hops += uses[i].weight;
+        most = hops > most ? hops : most;
+    }
+    return most;
+}
+
 enum sand_rc step_watches_check(const struct sand_step_problem *problem,
                                 const struct sand_step_solution *solution, uint32_t **links,
                                 size_t *n_links)
@@ -150,7 +167,8 @@ enum sand_rc step_watches_load(const struct sand_step_problem *problem,
             .link = watch->fabric_link,
             .capacity_Bps = watch->capacity_Bps,
             .mean_Bps = watch->step_B / solution->step_s,
-            .peak_Bps = peak_Bps < watch->capacity_Bps ? peak_Bps : watch->capacity_Bps};
+            .peak_Bps = peak_Bps < watch->capacity_Bps ? peak_Bps : watch->capacity_Bps,
+            .hops = watch_hops(problem, solution, watch)};
     }
     return SAND_OK;
 }

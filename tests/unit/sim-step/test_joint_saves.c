@@ -34,23 +34,21 @@ static void savers_init(struct savers *s, uint32_t micro_batches, double servers
     s->f.cluster.storage_ports = (struct sand_storage_ports){.n_ports = 1, .port_Bps = 50e9};
     s->other = s->f.job;
     s->other.split.global_batch = 4 * micro_batches;
+    struct sand_stream_router *router;
+    cr_assert_eq(sand_stream_router_open(&s->f.cluster, s->f.fabric, 0, &router), SAND_OK);
     for (uint32_t k = 0; k < 2; k++) {
         for (uint32_t i = 0; i < 4; i++)
             s->nodes[k][i] = 2 * i + k;
         s->steps[k] = s->f.question;
         s->steps[k].nodes = s->nodes[k];
-        const struct sand_stream_question q = {.cluster = &s->f.cluster,
-                                               .fabric = s->f.fabric,
-                                               .nodes = s->nodes[k],
-                                               .n_nodes = 4,
-                                               .n_nics = 8};
-        cr_assert_eq(sand_streams_route(&q, &s->streams[k], NULL), SAND_OK);
+        cr_assert_eq(sand_streams_route(router, s->nodes[k], 4, 8, &s->streams[k], NULL), SAND_OK);
         s->transfers[k] = (struct sand_joint_transfer){
             s->streams[k].links, s->streams[k].n_links,
             fmin(s->streams[k].nic_Bps, servers_Bps / s->streams[k].n)};
         s->alone_Bps[k] =
             fmin(sand_streams_alone_Bps(&s->streams[k]), servers_Bps / s->streams[k].n);
     }
+    sand_stream_router_close(router);
     s->steps[1].job = &s->other;
     s->n_links = fixture_common(&s->steps[0], &s->steps[1], &s->links);
     s->question = (struct sand_joint_question){.steps = s->steps,

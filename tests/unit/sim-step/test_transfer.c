@@ -25,13 +25,10 @@ static struct sand_streams route(const struct step_fixture *f, const uint32_t *o
                                  int reading)
 {
     struct sand_streams streams;
-    const struct sand_stream_question q = {.cluster = &f->cluster,
-                                           .fabric = f->fabric,
-                                           .nodes = on,
-                                           .n_nodes = n,
-                                           .n_nics = 8,
-                                           .reading = reading};
-    cr_assert_eq(sand_streams_route(&q, &streams, NULL), SAND_OK);
+    struct sand_stream_router *router;
+    cr_assert_eq(sand_stream_router_open(&f->cluster, f->fabric, reading, &router), SAND_OK);
+    cr_assert_eq(sand_streams_route(router, on, n, 8, &streams, NULL), SAND_OK);
+    sand_stream_router_close(router);
     return streams;
 }
 
@@ -122,9 +119,12 @@ Test(transfer, what_is_down)
     s = route(&f, nodes + 2, 2, 0);
     cr_expect_eq(crossing(&f, &s, SAND_LINK_LEAF_DOWN, 0), 16);
     sand_streams_free(&s);
-    const struct sand_stream_question q = {
-        .cluster = &f.cluster, .fabric = f.fabric, .nodes = nodes, .n_nodes = 4, .n_nics = 8};
-    cr_expect_eq(sand_streams_route(&q, &s, &diag), SAND_ERR_INPUT);
+    struct sand_stream_router *router;
+    cr_assert_eq(sand_stream_router_open(&f.cluster, f.fabric, 0, &router), SAND_OK);
+    cr_expect_eq(sand_streams_route(router, nodes, 4, 8, &s, &diag), SAND_ERR_INPUT);
+    cr_expect_eq(sand_streams_route(router, nodes + 1, 3, 8, &s, NULL), SAND_OK, "of the others");
+    sand_streams_free(&s);
+    sand_stream_router_close(router);
     cr_expect(strstr(diag.messages[0].text, "node 0 NIC 0") != NULL, "%s", diag.messages[0].text);
     sand_diag_clear(&diag);
     fixture_free(&f);
