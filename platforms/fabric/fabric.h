@@ -11,7 +11,8 @@
 #include "diag.h"
 #include "stepprofile.h"
 
-enum { SAND_ROUTE_MAX = 64 }; // a fat tree needs 6, a relay over the scale-up domain 2 more
+// A fat tree needs 6, a relay over the scale-up domain 2 more, a torus of 64 x 64 x 32 places 82.
+enum { SAND_ROUTE_MAX = 128 };
 
 // One direction of a cable, or of a bundle of cables (spreading "even", "adaptive"), or of a GPU's
 // scale-up port.

@@ -123,7 +123,7 @@ enum sand_rc sand_graph_paths(const struct sand_graph *graph, uint32_t from, uin
                               struct sand_graph_paths *paths, struct sand_diag *diag);
 
 // Distance classes: ordered pairs of different endpoints by the switches between them.
-enum { SAND_GRAPH_MAX_HOPS = 64 };
+enum { SAND_GRAPH_MAX_HOPS = 128 };
 struct sand_graph_distances {
     uint64_t pairs[SAND_GRAPH_MAX_HOPS + 1]; // [hops]; [0]: pairs without a path
     uint32_t diameter;                       // largest hops with pairs

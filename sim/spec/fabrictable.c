@@ -234,21 +234,21 @@ static const struct spec_field dragonfly_fields[] = {
     LINK,
 };
 
-// The longest way, half of each side rounded down, has at most 54 links (SAND_ROUTE_MAX and what a
+// The longest way, half of each side rounded down, has at most 118 links (SAND_ROUTE_MAX and what a
 // way around a failure takes); the ranges are what that leaves to a side.
 static const struct spec_field torus_fields[] = {
     {.name = "x",
-     SPEC_WITHIN(2, 107, struct sand_fabric_spec, size[0]),
+     SPEC_WITHIN(2, 235, struct sand_fabric_spec, size[0]),
      .doc = "Places in the first dimension."},
     {.name = "y",
-     SPEC_WITHIN(2, 107, struct sand_fabric_spec, size[1]),
+     SPEC_WITHIN(2, 235, struct sand_fabric_spec, size[1]),
      .doc = "Places in the second."},
     {.name = "z",
-     SPEC_WITHIN(1, 105, struct sand_fabric_spec, size[2]),
+     SPEC_WITHIN(1, 233, struct sand_fabric_spec, size[2]),
      SPEC_PRESET("1"),
      .doc = "Places in the third; 1: a torus of two dimensions."},
     {.name = "block",
-     SPEC_WITHIN(0, 37, struct sand_fabric_spec, block),
+     SPEC_WITHIN(0, 79, struct sand_fabric_spec, block),
      SPEC_PRESET("0"),
      .doc = "Side of the cubes that the torus is made of, numbered cube after cube (TPU v4: 4); 0: "
             "none. A job takes whole cubes, or part of one."},
@@ -300,7 +300,7 @@ const struct spec_element spec_dragonfly = {
 const struct spec_element spec_torus = {
     ELEMENT(torus),
     .doc = "Every node port is a place of a torus (x fastest) with two links per dimension; "
-           "routes go dimension after dimension, the short way round. The longest has at most 54 "
+           "routes go dimension after dimension, the short way round. The longest has at most 118 "
            "links: half of each side, rounded down."};
 
 // ---- what is broken ----

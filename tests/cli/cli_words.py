@@ -222,10 +222,10 @@ def full_output(report, scratch):
 # (attributes of the fabric, what refuses them or None): a side at its end, the others such that the
 # fabric exists. What the format page allows and no other rule forbids is built.
 TORI = [
-    ("x=107 y=2 z=1", "NICs, but the torus"), ("x=2 y=107 z=1", "NICs, but the torus"),
-    ("x=2 y=2 z=105", "NICs, but the torus"), ('x=37 y=37 z=37 block=37 switching="0s"', "NICs, but the torus"),
-    ("x=2 y=2 z=8", None), ("x=2 y=16 z=1", None), ("x=108 y=2 z=1", "write at most 107"),
-    ("x=2 y=2 z=106", "write at most 105"), ("x=4 y=8 z=1 block=38", "write at most 37"),
+    ("x=235 y=2 z=1", "NICs, but the torus"), ("x=2 y=235 z=1", "NICs, but the torus"),
+    ("x=2 y=2 z=233", "NICs, but the torus"), ('x=79 y=79 z=79 block=79 switching="0s"', "NICs, but the torus"),
+    ("x=2 y=2 z=8", None), ("x=2 y=16 z=1", None), ("x=236 y=2 z=1", "write at most 235"),
+    ("x=2 y=2 z=234", "write at most 233"), ("x=4 y=8 z=1 block=80", "write at most 79"),
     ("x=1 y=8 z=4", "write at least 2"),
 ]
 DRAGONFLIES = [
