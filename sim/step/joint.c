@@ -138,6 +138,7 @@ enum sand_rc sand_joint_prepare(const struct sand_joint_question *question,
         return sand_fail(diag, SAND_ERR_NOMEM, "out of memory");
     p->n = (uint32_t)question->n;
     p->pipelines = question->pipelines != 0;
+    p->together = p->n <= SAND_JOINT_TOGETHER || p->pipelines || question->together;
     p->n_steps = question->n_steps;
     p->n_offsets = question->n_offsets;
     const enum sand_rc rc = fill(question, solver, self, p, diag);
@@ -171,6 +172,7 @@ uint32_t sand_joint_place(const struct sand_joint_problem *problem, size_t i)
 struct joint_head {
     uint64_t magic;
     uint32_t n, pipelines, n_steps, n_offsets;
+    uint32_t together, pad;
     uint64_t n_links, n_transfers, n_uses;
     uint64_t size[SAND_JOINT_JOBS]; // of each part
 };
@@ -184,6 +186,7 @@ static struct joint_head head_of(const struct sand_joint_problem *p)
                                .pipelines = p->pipelines,
                                .n_steps = p->n_steps,
                                .n_offsets = p->n_offsets,
+                               .together = p->together,
                                .n_links = p->n_links,
                                .n_transfers = p->n_transfers,
                                .n_uses = p->n_uses};
@@ -324,6 +327,7 @@ enum sand_rc sand_joint_unpack(const void *bytes, size_t size, struct sand_joint
     p->pipelines = head.pipelines;
     p->n_steps = head.n_steps;
     p->n_offsets = head.n_offsets;
+    p->together = head.together;
     p->n_links = (size_t)head.n_links;
     p->n_transfers = (size_t)head.n_transfers;
     p->n_uses = (size_t)head.n_uses;

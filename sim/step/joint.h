@@ -11,6 +11,8 @@
 
 // In one question, at most.
 enum { SAND_JOINT_JOBS = 64, SAND_JOINT_TRANSFERS = 64, SAND_JOINT_OFFSETS = 64 };
+// So many are played together; of more, each against what the others put on the links (fluid.c).
+enum { SAND_JOINT_TOGETHER = 8 };
 
 // A transfer that goes on all the time, beside the steps.
 struct sand_joint_transfer {
@@ -28,6 +30,7 @@ struct sand_joint_question {
     const uint32_t *links; // the shared links that may bind, ascending
     size_t n_links;
     const double *background_Bps; // taken off such a link; NULL: nothing
+    int together;  // play all together, however many: the twin of that
     int pipelines; // play whole pipelines: the twin of playing their skeletons (skeleton.h)
     uint32_t n_steps, n_offsets; // of each job, start offsets: so many; 0: see sand_joint_solve
 };

@@ -5,37 +5,11 @@
 #include <string.h>
 
 #include "ids.h"
-#include "jointproblem.h"
-#include "jointtransfer.h"
+#include "jointplay.h"
 #include "mem.h"
-#include "run.h"
-#include "skeleton.h"
 
 enum { FIRST_OFFSETS = 4, STEPS = 8, LEAST_STEPS = 1 };
 static const double enough_error = 0.005;
-
-struct measured {
-    int64_t from, last; // of the steps counted
-    uint32_t n, wanted;
-    int open;
-};
-
-struct joint {
-    const struct sand_joint_problem *problem;
-    struct run_engine engine;
-    struct step_run *full, *bones; // whole pipelines; skeletons
-    struct step_run **all;         // of both, as the engine numbers them
-    struct step_skeleton *skeletons;
-    struct joint_flows flows; // of the transfers
-    double *link_Bps;         // of the engine: the coupled links, each part's own, the transfers'
-    uint32_t **own_links;     // per part: the engine's link for each of the problem's
-    uint32_t n_links, first_own; // first_own: of the transfers
-    double *period_s;
-    double *means; // [offset * n + part]
-    struct measured *measured;
-    double *stream_Bps; // per transfer, summed over offsets
-    int64_t all_begun;
-};
 
 // ---- engine and runs
 // --------------------------------------------------------------------------------
@@ -190,15 +164,14 @@ static int have_all_steps(const struct joint *j)
 static enum sand_rc count_step(void *self, struct step_run *run)
 {
     struct joint *j = self;
-    struct measured *m = &j->measured[run->index % j->problem->n];
+    struct joint_measured *m = &j->measured[run->index % j->problem->n];
     if (!j->flows.is_open && run->engine->now >= j->all_begun)
         joint_flows_measure(&j->flows);
-    if (m->open) {
+    if (m->n == 0)
+        m->from = run->step_begun;
+    if (m->from >= j->all_begun) {
         m->last = run->engine->now;
         m->n++;
-    } else if (run->engine->now >= j->all_begun) {
-        m->open = 1;
-        m->from = run->engine->now;
     }
     if (!have_all_steps(j))
         return step_run_begin(run);
@@ -215,14 +188,12 @@ static double radical_inverse(uint32_t k)
     return at;
 }
 
-// Where job i starts in its period at the k-th offset. The first job starts at 0: what counts is
-// how the others lie to it. Two jobs are spread evenly, more by the additive recurrence of the
+// Where in its period the i-th job is, at the k-th offset, when the first one starts: what counts
+// is how the others lie to it. Two jobs are spread evenly, more by the additive recurrence of the
 // generalised golden ratio (x^(d+1) = x + 1), of low discrepancy in d dimensions for every number
 // of points.
-static double start_share(uint32_t n, uint32_t i, uint32_t k)
+double joint_share(uint32_t n, uint32_t i, uint32_t k)
 {
-    if (i == 0)
-        return 0;
     if (n == 2)
         return radical_inverse(k);
     double x = 2;
@@ -244,36 +215,48 @@ static uint32_t wanted_steps(const struct joint *j, uint32_t i)
     return steps > LEAST_STEPS ? (uint32_t)steps : LEAST_STEPS;
 }
 
-static double longest_period_s(const struct joint *j)
+static uint32_t longest_job(const struct joint *j)
 {
-    double longest_s = 0;
-    for (uint32_t i = 0; i < j->problem->n; i++)
-        longest_s = fmax(longest_s, j->period_s[i]);
-    return longest_s;
+    uint32_t longest = 0;
+    for (uint32_t i = 1; i < j->problem->n; i++)
+        if (j->period_s[i] > j->period_s[longest])
+            longest = i;
+    return longest;
+}
+
+// The job with the longest period starts last, when every other has been in its first step for its
+// share of it: so no more time is played than that job needs.
+static enum sand_rc begin_all(struct joint *j, uint32_t k)
+{
+    const uint32_t n = j->problem->n, longest = longest_job(j);
+    double into_s[SAND_JOINT_JOBS] = {0}, most_s = 0;
+    j->engine.step_end = count_step;
+    j->engine.self = j;
+    memset(j->measured, 0, n * sizeof *j->measured);
+    for (uint32_t i = 0, other = 1; i < n; i++) {
+        if (i != longest)
+            into_s[i] = joint_share(n, other++, k) * j->period_s[i];
+        most_s = fmax(most_s, into_s[i]);
+    }
+    j->all_begun = j->engine.now + run_ticks(most_s);
+    for (uint32_t i = 0; i < n; i++) {
+        step_run_reset(run_of(j, i));
+        j->measured[i].wanted = wanted_steps(j, i);
+        SAND_TRY(run_timer(run_of(j, i), most_s - into_s[i], TIMER_STEP_BEGIN, 0));
+    }
+    return SAND_OK;
 }
 
 // All jobs from the k-th offsets until all have their steps. The means of their steps are kept.
 static enum sand_rc play_offset(struct joint *j, uint32_t k)
 {
     const uint32_t n = j->problem->n;
-    j->engine.step_end = count_step;
-    j->engine.self = j;
-    j->all_begun = j->engine.now;
-    memset(j->measured, 0, n * sizeof *j->measured);
-    for (uint32_t i = 0; i < n; i++) {
-        struct step_run *run = run_of(j, i);
-        const double wait_s = start_share(n, i, k) * j->period_s[i];
-        const int64_t begins = j->engine.now + run_ticks(wait_s);
-        step_run_reset(run);
-        j->measured[i].wanted = wanted_steps(j, i);
-        SAND_TRY(run_timer(run, wait_s, TIMER_STEP_BEGIN, 0));
-        j->all_begun = begins > j->all_begun ? begins : j->all_begun;
-    }
-    SAND_TRY(joint_flows_begin(&j->flows, j->problem, longest_period_s(j)));
+    SAND_TRY(begin_all(j, k));
+    SAND_TRY(joint_flows_begin(&j->flows, j->problem, j->period_s[longest_job(j)]));
     SAND_TRY(run_engine_go(&j->engine));
     joint_flows_add(&j->flows, j->stream_Bps);
     for (uint32_t i = 0; i < n; i++) {
-        const struct measured *m = &j->measured[i];
+        const struct joint_measured *m = &j->measured[i];
         double step_s = run_seconds(m->last - m->from) / m->n;
         if (!j->problem->pipelines)
             step_s += j->skeletons[i].step_s - j->skeletons[i].alone_s;
@@ -368,6 +351,8 @@ static enum sand_rc solve_all(struct joint *j, struct sand_joint_solution *solut
         if (!j->problem->pipelines)
             SAND_TRY(play_bones_alone(j, i));
     }
+    if (!j->problem->together)
+        return joint_fluid(j, solution);
     SAND_TRY(play_offsets(j, solution));
     for (uint32_t i = 0; i < j->problem->n; i++)
         fill_part(j, i, solution->n_offsets, &solution->parts[i]);

@@ -46,6 +46,10 @@ struct run_engine {
     // Called when a flow of RUN_NOBODYS has ended, by its number. `others` is its own.
     enum sand_rc (*other_flow_end)(void *others, uint32_t number);
     void *others;
+    // Of a skeleton's flow on coupled links, if not NULL: how many times its bytes it takes, as it
+    // sets out; that it is through.
+    double (*stretch)(void *self, struct step_run *run, uint32_t flow);
+    enum sand_rc (*through)(void *self, struct step_run *run, uint32_t flow);
 };
 
 #define RUN_NOBODYS (UINT32_MAX - 1) // a flow that belongs to no run

@@ -30,8 +30,11 @@ enum sand_rc run_flow_bytes(struct step_run *run, uint32_t f)
     if (what->n_links == 0)
         return run_timer(run, message->bytes / what->upper_Bps, TIMER_DELAY, f);
     uint32_t handle = 0;
+    double bytes = message->bytes;
+    if (run->engine->stretch != NULL && run->coupled[f])
+        bytes *= run->engine->stretch(run->engine->self, run, f);
     SAND_TRY(sand_bridge_flow_start(run->engine->bridge, run->route + what->first_link,
-                                    what->n_links, message->bytes, &handle));
+                                    what->n_links, bytes, &handle));
     run->engine->handles[handle] = (struct run_handle){run->index, f};
     run->engine->n_live++;
     return SAND_OK;
@@ -84,6 +87,8 @@ enum sand_rc run_flow_end(struct step_run *run, uint32_t f, struct run_message *
                          "step: a flow took %.9g s, its links allow no less than %.9g s", took_s,
                          bound_s);
     step_activity_end(&run->activity, f);
+    if (run->engine->through != NULL && run->coupled[f] && message->bytes > 0)
+        SAND_TRY(run->engine->through(run->engine->self, run, f));
     flow->head = message->next;
     flow->busy = 0;
     run->messages[slot].next = run->free_message;

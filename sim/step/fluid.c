@@ -1,0 +1,383 @@
+// The time lines of jobs on common links, and what a message meets there.
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "fluid.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "ids.h"
+#include "mem.h"
+
+enum { PARTS = 8 }; // of a message: it meets the others at so many times
+
+// ---- opening ------------------------------------------------------------------------------------
+
+static const uint32_t *route_of(const struct step_run *run, uint32_t f, uint32_t *n)
+{
+    const struct step_flow *flow = &run->problem->flows[f];
+    *n = flow->n_links;
+    return run->route + flow->first_link;
+}
+
+// What the flow's own links let it have. `counts`: zeros, one per link of the engine.
+static double own_rate_Bps(const struct joint *j, const struct step_run *run, uint32_t f,
+                           uint32_t *counts)
+{
+    uint32_t n = 0;
+    const uint32_t *route = route_of(run, f, &n);
+    double rate_Bps = INFINITY;
+    for (uint32_t i = 0; i < n; i++)
+        counts[route[i]]++;
+    for (uint32_t i = 0; i < n; i++)
+        if (route[i] >= j->problem->n_links)
+            rate_Bps = fmin(rate_Bps, j->link_Bps[route[i]] / counts[route[i]]);
+    for (uint32_t i = 0; i < n; i++)
+        counts[route[i]] = 0;
+    return rate_Bps;
+}
+
+static void find_links(struct fluid *fluid, uint32_t i, uint32_t *counts)
+{
+    const struct step_run *run = &fluid->joint->bones[i];
+    struct fluid_job *job = &fluid->jobs[i];
+    for (uint32_t l = 0; l < fluid->n_links; l++)
+        job->place[l] = SAND_NONE;
+    for (uint32_t f = 0; f < run->problem->n_flows; f++) {
+        uint32_t n = 0;
+        const uint32_t *route = route_of(run, f, &n);
+        if (!run->coupled[f])
+            continue;
+        job->rate_Bps = fmax(job->rate_Bps, own_rate_Bps(fluid->joint, run, f, counts));
+        for (uint32_t k = 0; k < n; k++) {
+            if (route[k] >= fluid->n_links || job->place[route[k]] != SAND_NONE)
+                continue;
+            job->place[route[k]] = job->n_links;
+            job->links[job->n_links++] = route[k];
+        }
+    }
+}
+
+static enum sand_rc open_job(struct fluid *fluid, uint32_t i, uint32_t *counts)
+{
+    struct fluid_job *job = &fluid->jobs[i];
+    job->links = sand_calloc(fluid->n_links, sizeof *job->links);
+    job->place = sand_calloc(fluid->n_links, sizeof *job->place);
+    job->without_s = sand_calloc(fluid->n, sizeof *job->without_s);
+    job->seen = sand_calloc(fluid->n, sizeof *job->seen);
+    if (!job->links || !job->place || !job->without_s || !job->seen)
+        return SAND_ERR_NOMEM;
+    find_links(fluid, i, counts);
+    job->rest = sand_calloc(job->n_links, sizeof *job->rest);
+    job->flow = sand_calloc(job->n_links, sizeof *job->flow);
+    job->on = sand_calloc((size_t)FLUID_BINS * job->n_links, sizeof *job->on);
+    job->busy = sand_calloc(FLUID_BINS, sizeof *job->busy);
+    if (!job->busy || !job->rest || !job->flow || !job->on)
+        return SAND_ERR_NOMEM;
+    job->length_s = fluid->joint->skeletons[i].alone_s;
+    for (uint32_t k = 0; k < fluid->n; k++)
+        job->seen[k] = 1;
+    return SAND_OK;
+}
+
+enum sand_rc fluid_open(struct fluid *fluid, struct joint *joint)
+{
+    const struct sand_joint_problem *p = joint->problem;
+    size_t most_flows = 0;
+    *fluid = (struct fluid){.joint = joint, .n = p->n, .n_links = (uint32_t)p->n_links};
+    for (uint32_t i = 0; i < p->n; i++)
+        most_flows = p->parts[i]->n_flows > most_flows ? p->parts[i]->n_flows : most_flows;
+    fluid->jobs = sand_calloc(p->n, sizeof *fluid->jobs);
+    fluid->parties = sand_calloc(p->n + 2, sizeof *fluid->parties);
+    fluid->left_Bps = sand_calloc(p->n_links, sizeof *fluid->left_Bps);
+    fluid->sharing = sand_calloc(p->n_links, sizeof *fluid->sharing);
+    fluid->behind_s = sand_calloc(most_flows * p->n, sizeof *fluid->behind_s);
+    fluid->under_way = sand_calloc(most_flows, sizeof *fluid->under_way);
+    uint32_t *counts = sand_calloc(joint->n_links, sizeof *counts);
+    enum sand_rc rc = SAND_ERR_NOMEM;
+    if (fluid->jobs && fluid->parties && fluid->left_Bps && fluid->sharing && fluid->behind_s &&
+        fluid->under_way && counts)
+        rc = SAND_OK;
+    for (uint32_t i = 0; rc == SAND_OK && i < p->n; i++)
+        rc = open_job(fluid, i, counts);
+    sand_free(counts);
+    return rc;
+}
+
+void fluid_close(struct fluid *fluid)
+{
+    for (uint32_t i = 0; fluid->jobs && i < fluid->n; i++) {
+        sand_free(fluid->jobs[i].links);
+        sand_free(fluid->jobs[i].place);
+        sand_free(fluid->jobs[i].without_s);
+        sand_free(fluid->jobs[i].seen);
+        sand_free(fluid->jobs[i].busy);
+        sand_free(fluid->jobs[i].rest);
+        sand_free(fluid->jobs[i].flow);
+        sand_free(fluid->jobs[i].on);
+    }
+    sand_free(fluid->jobs);
+    sand_free(fluid->parties);
+    sand_free(fluid->left_Bps);
+    sand_free(fluid->sharing);
+    sand_free(fluid->behind_s);
+    sand_free(fluid->under_way);
+    sand_free(fluid->spans);
+}
+
+// ---- sharing ------------------------------------------------------------------------------------
+
+// The flow that sets out, the rest of its job, and what every other job has on its links at that
+// time, less by how much its clock is behind.
+static uint32_t gather(struct fluid *fluid, const double *behind_s, double at_s)
+{
+    const struct fluid_job *own = &fluid->jobs[fluid->played];
+    uint32_t n = 2;
+    fluid->parties[0] =
+        (struct fluid_party){.job = own, .on = own->flow, .scale = 1, .most_Bps = own->rate_Bps};
+    fluid->parties[1] = fluid->parties[0];
+    fluid->parties[1].on = own->rest;
+    for (uint32_t k = 0; k < fluid->n; k++) {
+        const struct fluid_job *job = &fluid->jobs[k];
+        const double turn = (job->begin_s + at_s - job->behind_s - behind_s[k]) / job->length_s;
+        const size_t bin = (size_t)(FLUID_BINS * (turn - floor(turn))) % FLUID_BINS;
+        if (k == fluid->played || !job->busy[bin])
+            continue;
+        fluid->parties[n++] = (struct fluid_party){.job = job,
+                                                   .on = job->on + bin * job->n_links,
+                                                   .scale = job->seen[fluid->played],
+                                                   .most_Bps = job->rate_Bps,
+                                                   .number = k};
+    }
+    return n;
+}
+
+static void load_links(struct fluid *fluid, uint32_t first, uint32_t n)
+{
+    for (uint32_t l = 0; l < fluid->n_links; l++) {
+        fluid->left_Bps[l] = fluid->joint->link_Bps[l];
+        fluid->sharing[l] = 0;
+    }
+    for (uint32_t p = first; p < n; p++) {
+        struct fluid_party *party = &fluid->parties[p];
+        party->fixed = 0;
+        for (uint32_t l = 0; l < party->job->n_links; l++)
+            fluid->sharing[party->job->links[l]] += party->scale * party->on[l];
+    }
+}
+
+static void fix(struct fluid *fluid, struct fluid_party *party, double rate_Bps)
+{
+    party->fixed = 1;
+    party->rate_Bps = rate_Bps;
+    for (uint32_t l = 0; l < party->job->n_links; l++) {
+        const double on = party->scale * party->on[l];
+        fluid->sharing[party->job->links[l]] -= on;
+        fluid->left_Bps[party->job->links[l]] -= on * rate_Bps;
+    }
+}
+
+static double on_link(const struct fluid_party *party, uint32_t link)
+{
+    const uint32_t place = party->job->place[link];
+    return place == SAND_NONE ? 0 : party->scale * party->on[place];
+}
+
+// The link that is full first, and the rate at which it is; SAND_NONE, INFINITY.
+static uint32_t fullest(const struct fluid *fluid, double *rate_Bps)
+{
+    uint32_t link = SAND_NONE;
+    *rate_Bps = INFINITY;
+    for (uint32_t l = 0; l < fluid->n_links; l++)
+        if (fluid->sharing[l] > 1e-9 && fluid->left_Bps[l] < *rate_Bps * fluid->sharing[l]) {
+            *rate_Bps = fmax(0, fluid->left_Bps[l] / fluid->sharing[l]);
+            link = l;
+        }
+    return link;
+}
+
+static struct fluid_party *slowest(const struct fluid *fluid, uint32_t first, uint32_t n)
+{
+    struct fluid_party *least = NULL;
+    for (uint32_t p = first; p < n; p++)
+        if (!fluid->parties[p].fixed &&
+            (least == NULL || fluid->parties[p].most_Bps < least->most_Bps))
+            least = &fluid->parties[p];
+    return least;
+}
+
+// Max-min sharing among some of the parties, by filling. *held_by: the link that holds the first
+// of all.
+static void fill(struct fluid *fluid, uint32_t first, uint32_t n, uint32_t *held_by)
+{
+    struct fluid_party *least;
+    load_links(fluid, first, n);
+    while ((least = slowest(fluid, first, n)) != NULL) {
+        double rate_Bps = 0;
+        const uint32_t link = fullest(fluid, &rate_Bps);
+        if (least->most_Bps <= rate_Bps) {
+            fix(fluid, least, least->most_Bps);
+            continue;
+        }
+        if (first == 0 && on_link(&fluid->parties[0], link) > 0 && !fluid->parties[0].fixed)
+            *held_by = link;
+        for (uint32_t p = first; p < n; p++)
+            if (!fluid->parties[p].fixed && on_link(&fluid->parties[p], link) > 0)
+                fix(fluid, &fluid->parties[p], rate_Bps);
+        fluid->sharing[link] = 0;
+    }
+}
+
+static void weigh(const struct fluid *fluid, uint32_t f, double *on)
+{
+    const struct fluid_job *job = &fluid->jobs[fluid->played];
+    uint32_t n = 0;
+    const uint32_t *route = route_of(&fluid->joint->bones[fluid->played], f, &n);
+    for (uint32_t i = 0; i < n; i++)
+        if (route[i] < fluid->n_links)
+            on[job->place[route[i]]]++;
+}
+
+// The job's flows that will still be on their way then.
+static void weigh_rest(struct fluid *fluid, int64_t then)
+{
+    struct fluid_job *job = &fluid->jobs[fluid->played];
+    memset(job->rest, 0, job->n_links * sizeof *job->rest);
+    for (uint32_t i = 0; i < fluid->n_under_way; i++)
+        if (fluid->under_way[i].until > then)
+            weigh(fluid, fluid->under_way[i].flow, job->rest);
+}
+
+// A part of a message sets out. Returns how many times as long it takes as with the others away.
+static double share(struct fluid *fluid, const double *behind_s, double at_s, double *alone_Bps,
+                    uint32_t *n, uint32_t *held_by)
+{
+    *held_by = SAND_NONE;
+    *n = gather(fluid, behind_s, at_s);
+    fill(fluid, 0, 2, held_by);
+    *alone_Bps = fluid->parties[0].rate_Bps;
+    if (*n == 2)
+        return 1;
+    fill(fluid, 2, *n, held_by);
+    for (uint32_t p = 2; p < *n; p++)
+        fluid->parties[p].apart_Bps = fluid->parties[p].rate_Bps;
+    *held_by = SAND_NONE;
+    fill(fluid, 0, *n, held_by);
+    return fmax(1, *alone_Bps / fluid->parties[0].rate_Bps);
+}
+
+// Part by part, a message takes as long as what is there at that time lets it. While another job
+// waits for this one as well, its clock stands still by what that costs it: so both meet each other
+// for as long as they would.
+static double takes_s(struct fluid *fluid, double bytes, double *behind_s, double *alone_s)
+{
+    struct fluid_job *job = &fluid->jobs[fluid->played];
+    const struct run_engine *engine = &fluid->joint->engine;
+    const double since_s = run_seconds(engine->now - fluid->joint->bones[fluid->played].step_begun);
+    double took_s = 0, alone_Bps = 0;
+    *alone_s = 0;
+    memset(behind_s, 0, fluid->n * sizeof *behind_s);
+    for (uint32_t part = 0; part < PARTS; part++) {
+        uint32_t n = 0, held_by = SAND_NONE;
+        weigh_rest(fluid, engine->now + run_ticks(took_s));
+        const double longer = share(fluid, behind_s, since_s + took_s, &alone_Bps, &n, &held_by);
+        const double part_s = bytes / PARTS / alone_Bps;
+        *alone_s += part_s;
+        took_s += longer * part_s;
+        for (uint32_t p = 2; p < n; p++) {
+            const struct fluid_party *party = &fluid->parties[p];
+            behind_s[party->number] +=
+                longer * part_s * fmax(0, 1 - party->rate_Bps / party->apart_Bps);
+            if (held_by != SAND_NONE)
+                job->without_s[party->number] += longer * part_s * on_link(party, held_by) *
+                                                 party->rate_Bps / fluid->joint->link_Bps[held_by];
+        }
+    }
+    job->undisturbed_s += *alone_s;
+    job->on_s += took_s;
+    return took_s;
+}
+
+double fluid_stretch(void *self, struct step_run *run, uint32_t f)
+{
+    struct fluid *fluid = self;
+    struct fluid_job *job = &fluid->jobs[fluid->played];
+    double alone_s = 0;
+    memset(job->flow, 0, job->n_links * sizeof *job->flow);
+    weigh(fluid, f, job->flow);
+    const double took_s = takes_s(fluid, run->messages[run->flows[f].head].bytes,
+                                  fluid->behind_s + (size_t)f * fluid->n, &alone_s);
+    const int64_t now = run->engine->now;
+    fluid->under_way[fluid->n_under_way++] =
+        (struct fluid_under_way){f, now, now + run_ticks(took_s)};
+    return alone_s > 0 ? took_s / alone_s : 1;
+}
+
+enum sand_rc fluid_through(void *self, struct step_run *run, uint32_t f)
+{
+    struct fluid *fluid = self;
+    uint32_t i = 0;
+    while (fluid->under_way[i].flow != f)
+        i++;
+    for (uint32_t k = 0; k < fluid->n; k++)
+        fluid->jobs[k].behind_s += fluid->behind_s[(size_t)f * fluid->n + k];
+    SAND_TRY(sand_grow((void **)&fluid->spans, &fluid->spans_capacity, fluid->n_spans + 1,
+                       sizeof *fluid->spans));
+    fluid->spans[fluid->n_spans++] =
+        (struct fluid_span){fluid->under_way[i].from, run->engine->now, f};
+    for (fluid->n_under_way--; i < fluid->n_under_way; i++)
+        fluid->under_way[i] = fluid->under_way[i + 1];
+    return SAND_OK;
+}
+
+// ---- time lines ---------------------------------------------------------------------------------
+
+void fluid_begin(struct fluid *fluid, uint32_t i)
+{
+    struct fluid_job *job = &fluid->jobs[i];
+    fluid->played = i;
+    fluid->n_spans = 0;
+    job->on_s = job->undisturbed_s = 0;
+    fluid->n_under_way = 0;
+    memset(job->without_s, 0, fluid->n * sizeof *job->without_s);
+}
+
+static void add_span(struct fluid *fluid, const struct fluid_span *span, int64_t from,
+                     double bin_ticks)
+{
+    struct fluid_job *job = &fluid->jobs[fluid->played];
+    const double begin = ceil((double)(span->from - from) / bin_ticks - 0.5);
+    const double end = fmin(FLUID_BINS, ceil((double)(span->to - from) / bin_ticks - 0.5));
+    memset(job->flow, 0, job->n_links * sizeof *job->flow);
+    weigh(fluid, span->flow, job->flow);
+    for (size_t bin = (size_t)begin; (double)bin < end; bin++) {
+        job->busy[bin] = 1;
+        for (uint32_t l = 0; l < job->n_links; l++)
+            job->on[bin * job->n_links + l] += job->flow[l];
+    }
+}
+
+// Were job k away, this one would be on its links for less time and, by what of that is exposed,
+// come back sooner.
+static double seen_by(const struct fluid_job *job, uint32_t k, double more_s)
+{
+    const double longer_s = job->on_s - job->undisturbed_s;
+    const double exposed = longer_s > 0 ? fmin(1, fmax(0, more_s / longer_s)) : 0;
+    if (!(job->on_s > 0))
+        return 1;
+    return (1 - job->without_s[k] / job->on_s) * job->length_s /
+           (job->length_s - exposed * job->without_s[k]);
+}
+
+void fluid_end(struct fluid *fluid, int64_t from, uint32_t n_steps)
+{
+    struct fluid_job *job = &fluid->jobs[fluid->played];
+    const int64_t ticks = fluid->joint->engine.now - from;
+    job->length_s = run_seconds(ticks);
+    memset(job->busy, 0, FLUID_BINS * sizeof *job->busy);
+    memset(job->on, 0, (size_t)FLUID_BINS * job->n_links * sizeof *job->on);
+    for (size_t s = 0; s < fluid->n_spans; s++)
+        add_span(fluid, &fluid->spans[s], from, (double)ticks / FLUID_BINS);
+    const double alone_s = fluid->joint->skeletons[fluid->played].alone_s;
+    for (uint32_t k = 0; k < fluid->n; k++)
+        job->seen[k] = seen_by(job, k, job->length_s - n_steps * alone_s);
+}

@@ -1,0 +1,70 @@
+// What jobs put on common links over the time of their steps, and what that leaves one of them.
+// Internal to sim/step: the fluid fixed point.
+// SPDX-License-Identifier: GPL-2.0-or-later
+#ifndef SAND_SIM_STEP_FLUID_H
+#define SAND_SIM_STEP_FLUID_H
+
+#include "jointplay.h"
+
+enum { FLUID_BINS = 4096 }; // times in a job's time line that are told apart
+
+// What is on the way on one job's coupled links: flows, each as often as it counts there.
+struct fluid_job {
+    uint32_t *links, *place; // the coupled links it uses; of each coupled link, SAND_NONE
+    uint32_t n_links;
+    double rate_Bps;            // the most its other links leave a flow; INFINITY
+    double *on;                 // [bin * n_links + link], the mean of the bin: its time line
+    uint8_t *busy;              // per bin: anything is
+    double *rest, *flow;        // while it is played: of the flow that sets out, of its others
+    double length_s;            // of the time line
+    double begin_s;             // where in it the step that is played begins
+    double behind_s;            // by how much its clock is, since it waited for the played job
+    double on_s, undisturbed_s; // time of its messages in a round; were the others away
+    double *without_s;          // by which each other job made that longer
+    double *seen;               // share of it that each other job would meet, were it away itself
+};
+
+struct fluid_span { // a flow that was on the way
+    int64_t from, to;
+    uint32_t flow;
+};
+
+struct fluid_party { // in the sharing of links
+    const struct fluid_job *job;
+    const double *on;
+    double scale;
+    double most_Bps, rate_Bps; // it could have; it has
+    double apart_Bps;          // it would have, were the played job away
+    uint32_t number;           // of the job
+    int fixed;
+};
+
+struct fluid {
+    struct joint *joint;
+    struct fluid_job *jobs;
+    uint32_t n, n_links; // jobs, coupled links
+    uint32_t played;     // the job that is
+    struct fluid_party *parties;
+    double *left_Bps, *sharing; // per coupled link: scratch of a sharing
+    struct fluid_span *spans;   // of the job that is played
+    size_t n_spans, spans_capacity;
+    struct fluid_under_way {
+        uint32_t flow;
+        int64_t from, until; // expected
+    } * under_way;           // its flows that are
+    uint32_t n_under_way;
+    double *behind_s; // [flow * n + job]: by how much that sets each other job back
+};
+
+enum sand_rc fluid_open(struct fluid *fluid, struct joint *joint);
+void fluid_close(struct fluid *fluid);
+
+// The played job's flow sets out, or is through.
+double fluid_stretch(void *fluid, struct step_run *run, uint32_t flow);
+enum sand_rc fluid_through(void *fluid, struct step_run *run, uint32_t flow);
+
+// A job begins to be played; it was, for n steps since `from`, and this is its time line now.
+void fluid_begin(struct fluid *fluid, uint32_t job);
+void fluid_end(struct fluid *fluid, int64_t from, uint32_t n_steps);
+
+#endif

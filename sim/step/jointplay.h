@@ -1,0 +1,40 @@
+// Jobs in one engine, each with its pipeline and its skeleton. Internal to sim/step.
+// SPDX-License-Identifier: GPL-2.0-or-later
+#ifndef SAND_SIM_STEP_JOINTPLAY_H
+#define SAND_SIM_STEP_JOINTPLAY_H
+
+#include "jointproblem.h"
+#include "jointtransfer.h"
+#include "run.h"
+#include "skeleton.h"
+
+struct joint_measured {
+    int64_t from, last; // of the steps counted
+    uint32_t n, wanted;
+};
+
+struct joint {
+    const struct sand_joint_problem *problem;
+    struct run_engine engine;
+    struct step_run *full, *bones; // whole pipelines; skeletons
+    struct step_run **all;         // of both, as the engine numbers them
+    struct step_skeleton *skeletons;
+    struct joint_flows flows; // of the transfers
+    double *link_Bps;         // of the engine: the coupled links, each part's own, the transfers'
+    uint32_t **own_links;     // per part: the engine's link for each of the problem's
+    uint32_t n_links, first_own; // first_own: of the transfers
+    double *period_s;
+    double *means; // [offset * n + part]
+    struct joint_measured *measured;
+    double *stream_Bps; // per transfer, summed over offsets
+    int64_t all_begun;
+};
+
+// Low-discrepancy points: the k-th share for the i-th of n (i from 1; the first lies at 0).
+double joint_share(uint32_t n, uint32_t i, uint32_t k);
+
+// The fluid fixed point (fluid.c): every job alone against what the others are seen to put on the
+// links, until nobody's step changes. Fills the parts of the solution.
+enum sand_rc joint_fluid(struct joint *j, struct sand_joint_solution *solution);
+
+#endif
