@@ -28,8 +28,8 @@ static const double least_loss = 0.005;
 // jobs that compute, then send for a share s of their step, at half the rate while both do: s * s),
 // and what compute hides stays hidden.
 static const double mean_field_loss = 0.01;
-// Neighbours in one question; beyond, those who load its links least are left out.
-enum { MOST_JOBS = 16 };
+// Jobs in one question. Of more neighbours, those who load its links least are there as their mean.
+enum { MOST_JOBS = SAND_JOINT_JOBS };
 
 struct link_users {
     struct link_user {
@@ -39,7 +39,7 @@ struct link_users {
 };
 
 // What jobs lose to each other on given links. The key: the serials of n loads, ascending, then the
-// links, ascending, each with the 64ths of it that are taken from one job.
+// links, ascending, each with the 64ths of it that are taken by jobs that are not among them.
 struct known_answer {
     uint32_t n;
     int refused;
@@ -310,25 +310,44 @@ static int compare_u32(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+// What the neighbours from the n-th on put on the links in the mean is taken from the others.
+static void take_means(struct sand_world *w, size_t n)
+{
+    struct sand_coupling *c = w->coupling;
+    for (size_t l = 0; l < c->n_links_now; l++) {
+        double mean_Bps = 0, capacity_Bps = 1;
+        for (size_t i = n; i < c->n_near; i++) {
+            const struct sand_world_job *other = w->slots[c->near[i].slot];
+            for (size_t k = 0; k < other->coupled.n_loads; k++)
+                if (other->coupled.loads[k].link == c->links[l]) {
+                    mean_Bps += other->coupled.loads[k].mean_Bps;
+                    capacity_Bps = other->coupled.loads[k].capacity_Bps;
+                }
+        }
+        c->taken[l] = (uint32_t)fmin(TAKEN_PARTS - 1, ceil(TAKEN_PARTS * mean_Bps / capacity_Bps));
+        c->background_Bps[l] = capacity_Bps * c->taken[l] / TAKEN_PARTS;
+    }
+}
+
 // The job and its neighbours in the order of their serials, so that the memo knows the same jobs
-// again. Returns how many.
+// again; taken from the links is what is not among them. Returns how many.
 static uint32_t choose_jobs(struct sand_world *w, const struct sand_world_job *j,
                             uint32_t serials[MOST_JOBS], uint32_t slots[MOST_JOBS])
 {
     struct sand_coupling *c = w->coupling;
-    if (c->n_near > MOST_JOBS - 1) {
-        qsort(c->near, c->n_near, sizeof *c->near, compare_neighbours);
-        c->n_near = MOST_JOBS - 1;
-        c->counts.cut++;
-    }
+    const size_t n_all = c->n_near;
+    if (n_all > MOST_JOBS - 1)
+        qsort(c->near, n_all, sizeof *c->near, compare_neighbours);
+    const size_t n_near = n_all < MOST_JOBS - 1 ? n_all : MOST_JOBS - 1;
+    take_means(w, n_near);
     uint32_t n = 0;
     serials[n++] = j->coupled.serial;
-    for (size_t i = 0; i < c->n_near; i++)
+    for (size_t i = 0; i < n_near; i++)
         serials[n++] = w->slots[c->near[i].slot]->coupled.serial;
     qsort(serials, n, sizeof *serials, compare_u32);
     for (uint32_t i = 0; i < n; i++) {
         slots[i] = j->slot;
-        for (size_t k = 0; k < c->n_near; k++)
+        for (size_t k = 0; k < n_near; k++)
             if (w->slots[c->near[k].slot]->coupled.serial == serials[i])
                 slots[i] = c->near[k].slot;
     }
@@ -369,7 +388,7 @@ static enum sand_rc new_answer(const struct sand_coupling *c, const uint32_t *se
     memcpy((*answer)->key, serials, n * sizeof *serials);
     for (size_t l = 0; l < c->n_links_now; l++) {
         (*answer)->key[n + 2 * l] = c->links[l];
-        (*answer)->key[n + 2 * l + 1] = n == 1 ? c->taken[l] : 0;
+        (*answer)->key[n + 2 * l + 1] = c->taken[l];
     }
     return SAND_OK;
 }
@@ -390,7 +409,7 @@ static enum sand_rc look_up(struct sand_world *w, const uint32_t *serials, const
         *found = known;
         return SAND_OK;
     }
-    enum sand_rc rc = ask(w, slots, answer, n == 1 ? c->background_Bps : NULL);
+    enum sand_rc rc = ask(w, slots, answer, c->background_Bps);
     if (rc == SAND_OK) {
         HASH_ADD(hh, c->known, key, size, answer);
         rc = answer->refused ? SAND_ERR_NOMEM : SAND_OK;

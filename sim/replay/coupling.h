@@ -34,7 +34,6 @@ struct sand_coupling_counts {
     uint64_t questions; // of two jobs and more
     uint64_t known;     // of them, answered from what this replication has seen
     uint32_t largest;   // jobs in a question
-    uint64_t cut;       // questions that had too many and left out the weakest
 };
 
 // Does nothing else until a job has loads. w->coupling stays NULL where only one job can run.

@@ -229,17 +229,6 @@ static void warn_waiters(const struct sand_world *w)
                   sand_s_from_ns(w->incidents[j->last_open].fault_ns));
 }
 
-static void warn_cut(const struct sand_world *w)
-{
-    const struct sand_coupling_counts counts = sand_coupling_counts(w);
-    if (counts.cut == 0)
-        return;
-    sand_diag_add(w->diag, SAND_WARNING, NULL, 0,
-                  "replication %u: %llu times a job shared links with more jobs than are simulated "
-                  "together (%u); those that load its links least were left out",
-                  w->options->replication, (unsigned long long)counts.cut, counts.largest);
-}
-
 enum sand_rc sand_summary_job(struct sand_world *w, struct sand_world_job *j)
 {
     add_job(w, j);
@@ -251,7 +240,6 @@ enum sand_rc sand_summary_emit(struct sand_world *w)
 {
     warn_unstarted(w);
     warn_waiters(w);
-    warn_cut(w);
     SAND_TRY(sand_emit_incidents(w));
     SAND_TRY(sand_jobs_rest(w, sand_summary_job));
     SAND_TRY(emit_rows(w));

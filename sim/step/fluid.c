@@ -40,8 +40,6 @@ static void find_links(struct fluid *fluid, uint32_t i, uint32_t *counts)
 {
     const struct step_run *run = &fluid->joint->bones[i];
     struct fluid_job *job = &fluid->jobs[i];
-    for (uint32_t l = 0; l < fluid->n_links; l++)
-        job->place[l] = SAND_NONE;
     for (uint32_t f = 0; f < run->problem->n_flows; f++) {
         uint32_t n = 0;
         const uint32_t *route = route_of(run, f, &n);
@@ -57,25 +55,56 @@ static void find_links(struct fluid *fluid, uint32_t i, uint32_t *counts)
     }
 }
 
-static enum sand_rc open_job(struct fluid *fluid, uint32_t i, uint32_t *counts)
+static enum sand_rc open_links(struct fluid *fluid, struct fluid_job *job)
 {
-    struct fluid_job *job = &fluid->jobs[i];
     job->links = sand_calloc(fluid->n_links, sizeof *job->links);
     job->place = sand_calloc(fluid->n_links, sizeof *job->place);
-    job->without_s = sand_calloc(fluid->n, sizeof *job->without_s);
+    job->without_s = sand_calloc(fluid->n_all, sizeof *job->without_s);
     job->seen = sand_calloc(fluid->n, sizeof *job->seen);
     if (!job->links || !job->place || !job->without_s || !job->seen)
         return SAND_ERR_NOMEM;
-    find_links(fluid, i, counts);
-    job->rest = sand_calloc(job->n_links, sizeof *job->rest);
-    job->flow = sand_calloc(job->n_links, sizeof *job->flow);
-    job->on = sand_calloc((size_t)FLUID_BINS * job->n_links, sizeof *job->on);
-    job->busy = sand_calloc(FLUID_BINS, sizeof *job->busy);
-    if (!job->busy || !job->rest || !job->flow || !job->on)
-        return SAND_ERR_NOMEM;
-    job->length_s = fluid->joint->skeletons[i].alone_s;
+    for (uint32_t l = 0; l < fluid->n_links; l++)
+        job->place[l] = SAND_NONE;
     for (uint32_t k = 0; k < fluid->n; k++)
         job->seen[k] = 1;
+    return SAND_OK;
+}
+
+static enum sand_rc open_bins(struct fluid_job *job, uint32_t n_bins)
+{
+    job->n_bins = n_bins;
+    job->rest = sand_calloc(job->n_links, sizeof *job->rest);
+    job->flow = sand_calloc(job->n_links, sizeof *job->flow);
+    job->on = sand_calloc((size_t)n_bins * job->n_links, sizeof *job->on);
+    job->busy = sand_calloc(n_bins, sizeof *job->busy);
+    return job->rest && job->flow && job->on && job->busy ? SAND_OK : SAND_ERR_NOMEM;
+}
+
+static enum sand_rc open_job(struct fluid *fluid, uint32_t i, uint32_t *counts)
+{
+    struct fluid_job *job = &fluid->jobs[i];
+    job->length_s = fluid->joint->skeletons[i].alone_s;
+    SAND_TRY(open_links(fluid, job));
+    find_links(fluid, i, counts);
+    return open_bins(job, FLUID_BINS);
+}
+
+static enum sand_rc open_transfer(struct fluid *fluid, uint32_t t)
+{
+    const struct sand_joint_problem *p = fluid->joint->problem;
+    const struct joint_transfer *transfer = &p->transfers[t];
+    struct fluid_job *job = &fluid->jobs[fluid->n + t];
+    job->length_s = 1;
+    job->rate_Bps = transfer->stream_Bps;
+    SAND_TRY(open_links(fluid, job));
+    for (uint32_t u = transfer->first; u < transfer->first + transfer->n; u++) {
+        job->place[p->uses[u].link] = job->n_links;
+        job->links[job->n_links++] = p->uses[u].link;
+    }
+    SAND_TRY(open_bins(job, 1));
+    for (uint32_t l = 0; l < job->n_links; l++)
+        job->on[l] = p->uses[transfer->first + l].streams;
+    job->busy[0] = 1;
     return SAND_OK;
 }
 
@@ -83,14 +112,17 @@ enum sand_rc fluid_open(struct fluid *fluid, struct joint *joint)
 {
     const struct sand_joint_problem *p = joint->problem;
     size_t most_flows = 0;
-    *fluid = (struct fluid){.joint = joint, .n = p->n, .n_links = (uint32_t)p->n_links};
+    *fluid = (struct fluid){.joint = joint,
+                            .n = p->n,
+                            .n_all = p->n + (uint32_t)p->n_transfers,
+                            .n_links = (uint32_t)p->n_links};
     for (uint32_t i = 0; i < p->n; i++)
         most_flows = p->parts[i]->n_flows > most_flows ? p->parts[i]->n_flows : most_flows;
-    fluid->jobs = sand_calloc(p->n, sizeof *fluid->jobs);
-    fluid->parties = sand_calloc(p->n + 2, sizeof *fluid->parties);
+    fluid->jobs = sand_calloc(fluid->n_all, sizeof *fluid->jobs);
+    fluid->parties = sand_calloc(fluid->n_all + 2, sizeof *fluid->parties);
     fluid->left_Bps = sand_calloc(p->n_links, sizeof *fluid->left_Bps);
     fluid->sharing = sand_calloc(p->n_links, sizeof *fluid->sharing);
-    fluid->behind_s = sand_calloc(most_flows * p->n, sizeof *fluid->behind_s);
+    fluid->behind_s = sand_calloc(most_flows * fluid->n_all, sizeof *fluid->behind_s);
     fluid->under_way = sand_calloc(most_flows, sizeof *fluid->under_way);
     uint32_t *counts = sand_calloc(joint->n_links, sizeof *counts);
     enum sand_rc rc = SAND_ERR_NOMEM;
@@ -99,13 +131,15 @@ enum sand_rc fluid_open(struct fluid *fluid, struct joint *joint)
         rc = SAND_OK;
     for (uint32_t i = 0; rc == SAND_OK && i < p->n; i++)
         rc = open_job(fluid, i, counts);
+    for (uint32_t t = 0; rc == SAND_OK && t < p->n_transfers; t++)
+        rc = open_transfer(fluid, t);
     sand_free(counts);
     return rc;
 }
 
 void fluid_close(struct fluid *fluid)
 {
-    for (uint32_t i = 0; fluid->jobs && i < fluid->n; i++) {
+    for (uint32_t i = 0; fluid->jobs && i < fluid->n_all; i++) {
         sand_free(fluid->jobs[i].links);
         sand_free(fluid->jobs[i].place);
         sand_free(fluid->jobs[i].without_s);
@@ -126,6 +160,29 @@ void fluid_close(struct fluid *fluid)
 
 // ---- sharing ------------------------------------------------------------------------------------
 
+static size_t bin_at(const struct fluid_job *job, double turn)
+{
+    return (size_t)(job->n_bins * (turn - floor(turn))) % job->n_bins;
+}
+
+static uint32_t add_party(struct fluid *fluid, uint32_t n, uint32_t k, double turn)
+{
+    const struct fluid_job *job = &fluid->jobs[k];
+    const size_t bin = bin_at(job, turn);
+    if (job->busy[bin])
+        fluid->parties[n++] = (struct fluid_party){
+            .job = job, .on = job->on + bin * job->n_links, .most_Bps = job->rate_Bps, .number = k};
+    return n;
+}
+
+// Whether this message meets job k at all: so many of them do, spread evenly (by multiples of the
+// golden ratio).
+static int is_seen(const struct fluid *fluid, uint32_t k)
+{
+    const double turn = 0.6180339887498949 * (fluid->messages + 0.5) + 0.7548776662466927 * k;
+    return turn - floor(turn) < fluid->jobs[k].seen[fluid->played];
+}
+
 // The flow that sets out, the rest of its job, and what every other job has on its links at that
 // time, less by how much its clock is behind.
 static uint32_t gather(struct fluid *fluid, const double *behind_s, double at_s)
@@ -133,20 +190,14 @@ static uint32_t gather(struct fluid *fluid, const double *behind_s, double at_s)
     const struct fluid_job *own = &fluid->jobs[fluid->played];
     uint32_t n = 2;
     fluid->parties[0] =
-        (struct fluid_party){.job = own, .on = own->flow, .scale = 1, .most_Bps = own->rate_Bps};
+        (struct fluid_party){.job = own, .on = own->flow, .most_Bps = own->rate_Bps};
     fluid->parties[1] = fluid->parties[0];
     fluid->parties[1].on = own->rest;
-    for (uint32_t k = 0; k < fluid->n; k++) {
+    for (uint32_t k = 0; k < fluid->n_all; k++) {
         const struct fluid_job *job = &fluid->jobs[k];
         const double turn = (job->begin_s + at_s - job->behind_s - behind_s[k]) / job->length_s;
-        const size_t bin = (size_t)(FLUID_BINS * (turn - floor(turn))) % FLUID_BINS;
-        if (k == fluid->played || !job->busy[bin])
-            continue;
-        fluid->parties[n++] = (struct fluid_party){.job = job,
-                                                   .on = job->on + bin * job->n_links,
-                                                   .scale = job->seen[fluid->played],
-                                                   .most_Bps = job->rate_Bps,
-                                                   .number = k};
+        if (k != fluid->played && is_seen(fluid, k))
+            n = add_party(fluid, n, k, turn);
     }
     return n;
 }
@@ -161,7 +212,7 @@ static void load_links(struct fluid *fluid, uint32_t first, uint32_t n)
         struct fluid_party *party = &fluid->parties[p];
         party->fixed = 0;
         for (uint32_t l = 0; l < party->job->n_links; l++)
-            fluid->sharing[party->job->links[l]] += party->scale * party->on[l];
+            fluid->sharing[party->job->links[l]] += party->on[l];
     }
 }
 
@@ -170,7 +221,7 @@ static void fix(struct fluid *fluid, struct fluid_party *party, double rate_Bps)
     party->fixed = 1;
     party->rate_Bps = rate_Bps;
     for (uint32_t l = 0; l < party->job->n_links; l++) {
-        const double on = party->scale * party->on[l];
+        const double on = party->on[l];
         fluid->sharing[party->job->links[l]] -= on;
         fluid->left_Bps[party->job->links[l]] -= on * rate_Bps;
     }
@@ -179,7 +230,7 @@ static void fix(struct fluid *fluid, struct fluid_party *party, double rate_Bps)
 static double on_link(const struct fluid_party *party, uint32_t link)
 {
     const uint32_t place = party->job->place[link];
-    return place == SAND_NONE ? 0 : party->scale * party->on[place];
+    return place == SAND_NONE ? 0 : party->on[place];
 }
 
 // The link that is full first, and the rate at which it is; SAND_NONE, INFINITY.
@@ -225,6 +276,16 @@ static void fill(struct fluid *fluid, uint32_t first, uint32_t n, uint32_t *held
                 fix(fluid, &fluid->parties[p], rate_Bps);
         fluid->sharing[link] = 0;
     }
+}
+
+double fluid_stream_Bps(struct fluid *fluid, uint32_t transfer, const double *shares)
+{
+    uint32_t n = add_party(fluid, 0, fluid->n + transfer, 0), held_by = SAND_NONE;
+    for (uint32_t k = 0; k < fluid->n_all; k++)
+        if (k != fluid->n + transfer)
+            n = add_party(fluid, n, k, k < fluid->n ? shares[k] : 0);
+    fill(fluid, 0, n, &held_by);
+    return fluid->parties[0].rate_Bps;
 }
 
 static void weigh(const struct fluid *fluid, uint32_t f, double *on)
@@ -275,7 +336,7 @@ static double takes_s(struct fluid *fluid, double bytes, double *behind_s, doubl
     const double since_s = run_seconds(engine->now - fluid->joint->bones[fluid->played].step_begun);
     double took_s = 0, alone_Bps = 0;
     *alone_s = 0;
-    memset(behind_s, 0, fluid->n * sizeof *behind_s);
+    memset(behind_s, 0, fluid->n_all * sizeof *behind_s);
     for (uint32_t part = 0; part < PARTS; part++) {
         uint32_t n = 0, held_by = SAND_NONE;
         weigh_rest(fluid, engine->now + run_ticks(took_s));
@@ -288,8 +349,9 @@ static double takes_s(struct fluid *fluid, double bytes, double *behind_s, doubl
             behind_s[party->number] +=
                 longer * part_s * fmax(0, 1 - party->rate_Bps / party->apart_Bps);
             if (held_by != SAND_NONE)
-                job->without_s[party->number] += longer * part_s * on_link(party, held_by) *
-                                                 party->rate_Bps / fluid->joint->link_Bps[held_by];
+                job->without_s[party->number] +=
+                    part_s * fmin(longer - 1, longer * on_link(party, held_by) * party->rate_Bps /
+                                                  fluid->joint->link_Bps[held_by]);
         }
     }
     job->undisturbed_s += *alone_s;
@@ -297,19 +359,52 @@ static double takes_s(struct fluid *fluid, double bytes, double *behind_s, doubl
     return took_s;
 }
 
+static int share_links(const struct step_run *run, uint32_t f, uint32_t g, uint32_t n_links)
+{
+    uint32_t n_f = 0, n_g = 0;
+    const uint32_t *of_f = route_of(run, f, &n_f), *of_g = route_of(run, g, &n_g);
+    for (uint32_t i = 0; i < n_f; i++)
+        for (uint32_t k = 0; of_f[i] < n_links && k < n_g; k++)
+            if (of_f[i] == of_g[k])
+                return 1;
+    return 0;
+}
+
+// A flow of the job that set out before did not know that this one would come: with both on their
+// way, others take less from either. What it still has too much is taken off this one.
+static double less_B(struct fluid *fluid, const struct step_run *run, uint32_t f, double longer)
+{
+    const int64_t now = run->engine->now;
+    double less = 0;
+    for (uint32_t i = 0; i < fluid->n_under_way; i++) {
+        struct fluid_under_way *other = &fluid->under_way[i];
+        if (other->longer <= longer || other->until <= now ||
+            !share_links(run, f, other->flow, fluid->n_links))
+            continue;
+        const double left = (double)(other->until - now) / (double)(other->until - other->from);
+        less += (other->longer - longer) * left * other->bytes;
+        other->longer = longer;
+    }
+    return less;
+}
+
 double fluid_stretch(void *self, struct step_run *run, uint32_t f)
 {
     struct fluid *fluid = self;
     struct fluid_job *job = &fluid->jobs[fluid->played];
+    const double bytes = run->messages[run->flows[f].head].bytes;
     double alone_s = 0;
+    fluid->messages++;
     memset(job->flow, 0, job->n_links * sizeof *job->flow);
     weigh(fluid, f, job->flow);
-    const double took_s = takes_s(fluid, run->messages[run->flows[f].head].bytes,
-                                  fluid->behind_s + (size_t)f * fluid->n, &alone_s);
+    const double took_s =
+        takes_s(fluid, bytes, fluid->behind_s + (size_t)f * fluid->n_all, &alone_s);
+    const double longer = alone_s > 0 ? took_s / alone_s : 1;
+    const double less = less_B(fluid, run, f, longer);
     const int64_t now = run->engine->now;
     fluid->under_way[fluid->n_under_way++] =
-        (struct fluid_under_way){f, now, now + run_ticks(took_s)};
-    return alone_s > 0 ? took_s / alone_s : 1;
+        (struct fluid_under_way){f, now, now + run_ticks(took_s), bytes, longer};
+    return fmax(1, longer - less / bytes);
 }
 
 enum sand_rc fluid_through(void *self, struct step_run *run, uint32_t f)
@@ -319,7 +414,7 @@ enum sand_rc fluid_through(void *self, struct step_run *run, uint32_t f)
     while (fluid->under_way[i].flow != f)
         i++;
     for (uint32_t k = 0; k < fluid->n; k++)
-        fluid->jobs[k].behind_s += fluid->behind_s[(size_t)f * fluid->n + k];
+        fluid->jobs[k].behind_s += fluid->behind_s[(size_t)f * fluid->n_all + k];
     SAND_TRY(sand_grow((void **)&fluid->spans, &fluid->spans_capacity, fluid->n_spans + 1,
                        sizeof *fluid->spans));
     fluid->spans[fluid->n_spans++] =
@@ -338,7 +433,7 @@ void fluid_begin(struct fluid *fluid, uint32_t i)
     fluid->n_spans = 0;
     job->on_s = job->undisturbed_s = 0;
     fluid->n_under_way = 0;
-    memset(job->without_s, 0, fluid->n * sizeof *job->without_s);
+    memset(job->without_s, 0, fluid->n_all * sizeof *job->without_s);
 }
 
 static void add_span(struct fluid *fluid, const struct fluid_span *span, int64_t from,

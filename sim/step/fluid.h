@@ -8,10 +8,11 @@
 
 enum { FLUID_BINS = 4096 }; // times in a job's time line that are told apart
 
-// What is on the way on one job's coupled links: flows, each as often as it counts there.
+// What is on the way on one job's coupled links: flows, each as often as it counts there. A
+// transfer is the same with one bin: its streams are always there.
 struct fluid_job {
     uint32_t *links, *place; // the coupled links it uses; of each coupled link, SAND_NONE
-    uint32_t n_links;
+    uint32_t n_links, n_bins;
     double rate_Bps;            // the most its other links leave a flow; INFINITY
     double *on;                 // [bin * n_links + link], the mean of the bin: its time line
     uint8_t *busy;              // per bin: anything is
@@ -32,7 +33,6 @@ struct fluid_span { // a flow that was on the way
 struct fluid_party { // in the sharing of links
     const struct fluid_job *job;
     const double *on;
-    double scale;
     double most_Bps, rate_Bps; // it could have; it has
     double apart_Bps;          // it would have, were the played job away
     uint32_t number;           // of the job
@@ -42,22 +42,27 @@ struct fluid_party { // in the sharing of links
 struct fluid {
     struct joint *joint;
     struct fluid_job *jobs;
-    uint32_t n, n_links; // jobs, coupled links
-    uint32_t played;     // the job that is
+    uint32_t n, n_all, n_links; // jobs; with transfers behind them; coupled links
+    uint32_t played;            // the job that is
     struct fluid_party *parties;
     double *left_Bps, *sharing; // per coupled link: scratch of a sharing
     struct fluid_span *spans;   // of the job that is played
     size_t n_spans, spans_capacity;
     struct fluid_under_way {
         uint32_t flow;
-        int64_t from, until; // expected
-    } * under_way;           // its flows that are
-    uint32_t n_under_way;
-    double *behind_s; // [flow * n + job]: by how much that sets each other job back
+        int64_t from, until;        // expected
+        double bytes, longer;       // how many times as long they take
+    } * under_way;                  // its flows that are
+    uint32_t n_under_way, messages; // of all rounds
+    double *behind_s;               // [flow * n + job]: by how much that sets each other job back
 };
 
 enum sand_rc fluid_open(struct fluid *fluid, struct joint *joint);
 void fluid_close(struct fluid *fluid);
+
+// What a stream of the transfer has at an instant at which every job is at the given share of its
+// time line (n of them).
+double fluid_stream_Bps(struct fluid *fluid, uint32_t transfer, const double *shares);
 
 // The played job's flow sets out, or is through.
 double fluid_stretch(void *fluid, struct step_run *run, uint32_t flow);

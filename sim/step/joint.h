@@ -30,7 +30,7 @@ struct sand_joint_question {
     const uint32_t *links; // the shared links that may bind, ascending
     size_t n_links;
     const double *background_Bps; // taken off such a link; NULL: nothing
-    int together;  // play all together, however many: the twin of that
+    int together;                 // play all together, however many: the twin of that
     int pipelines; // play whole pipelines: the twin of playing their skeletons (skeleton.h)
     uint32_t n_steps, n_offsets; // of each job, start offsets: so many; 0: see sand_joint_solve
 };
@@ -69,7 +69,8 @@ enum sand_rc sand_joint_unpack(const void *bytes, size_t size, struct sand_joint
 // Runs it on SimGrid, at most once per process: 4 start offsets of each job against the others
 // (spread with low discrepancy), from each 8 steps of the job with the shortest period and as long
 // of the others, but 1 of each; then twice as many offsets until no mean moves by more than 0.5 %,
-// or there are 64. All jobs run until all have their steps.
+// or there are 64. All jobs run until all have their steps. More than SAND_JOINT_TOGETHER jobs: the
+// fixed point of jointfluid.c, whose parts have no band.
 enum sand_rc sand_joint_solve(const struct sand_joint_problem *problem,
                               struct sand_joint_solution *solution, struct sand_diag *diag);
 

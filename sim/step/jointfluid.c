@@ -13,6 +13,7 @@ static const double enough_error = 0.005;
 
 struct rounds {
     struct fluid fluid;
+    double ratio;           // of the phases
     uint32_t step, round;   // of the job that is played; all rounds
     double *sum_s, *last_s; // per job: over the rounds that count; the mean at the last check
 };
@@ -24,7 +25,7 @@ static enum sand_rc begin_step(struct rounds *rounds, struct step_run *run)
     for (uint32_t k = 0, other = 1; k < fluid->n; k++)
         if (k != fluid->played) {
             fluid->jobs[k].begin_s =
-                joint_share(fluid->n + 1, other++, rounds->step + rounds->round * STEPS) *
+                joint_share(rounds->ratio, other++, rounds->step + rounds->round * STEPS) *
                 fluid->jobs[k].length_s;
             fluid->jobs[k].behind_s = 0;
         }
@@ -100,9 +101,23 @@ static void fill_parts(const struct rounds *rounds, struct sand_joint_solution *
     solution->n_offsets = rounds->round + 1;
 }
 
+// What streams have while all jobs step, from many phases of theirs.
+static void fill_transfers(struct rounds *rounds)
+{
+    enum { INSTANTS = 256 };
+    struct fluid *fluid = &rounds->fluid;
+    double shares[SAND_JOINT_JOBS];
+    for (uint32_t k = 0; k < INSTANTS && fluid->n_all > fluid->n; k++) {
+        for (uint32_t i = 0; i < fluid->n; i++)
+            shares[i] = joint_share(rounds->ratio, i + 1, k);
+        for (uint32_t t = 0; t < fluid->n_all - fluid->n; t++)
+            fluid->joint->stream_Bps[t] += fluid_stream_Bps(fluid, t, shares) / INSTANTS;
+    }
+}
+
 enum sand_rc joint_fluid(struct joint *j, struct sand_joint_solution *solution)
 {
-    struct rounds rounds = {0};
+    struct rounds rounds = {.ratio = joint_ratio(j->problem->n + 1)};
     rounds.sum_s = sand_calloc(j->problem->n, sizeof *rounds.sum_s);
     rounds.last_s = sand_calloc(j->problem->n, sizeof *rounds.last_s);
     enum sand_rc rc = fluid_open(&rounds.fluid, j);
@@ -114,8 +129,10 @@ enum sand_rc joint_fluid(struct joint *j, struct sand_joint_solution *solution)
     j->engine.through = through;
     if (rc == SAND_OK)
         rc = play_rounds(&rounds, solution);
-    if (rc == SAND_OK)
+    if (rc == SAND_OK) {
         fill_parts(&rounds, solution);
+        fill_transfers(&rounds);
+    }
     fluid_close(&rounds.fluid);
     sand_free(rounds.sum_s);
     sand_free(rounds.last_s);

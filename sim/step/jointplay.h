@@ -30,8 +30,9 @@ struct joint {
     int64_t all_begun;
 };
 
-// Low-discrepancy points: the k-th share for the i-th of n (i from 1; the first lies at 0).
-double joint_share(uint32_t n, uint32_t i, uint32_t k);
+// Low-discrepancy points of n - 1 dimensions: the k-th one's share in dimension i, from 1.
+double joint_ratio(uint32_t n);
+double joint_share(double ratio, uint32_t i, uint32_t k);
 
 // The fluid fixed point (fluid.c): every job alone against what the others are seen to put on the
 // links, until nobody's step changes. Fills the parts of the solution.

@@ -17,7 +17,7 @@ struct joint_transfer {
 
 struct sand_joint_problem {
     uint32_t n, pipelines, n_steps, n_offsets;
-    uint32_t together; // all in one engine at the same time
+    uint32_t together;                                // all in one engine at the same time
     struct sand_step_problem *parts[SAND_JOINT_JOBS]; // owned, by digest
     uint32_t place[SAND_JOINT_JOBS];                  // of the question's jobs; not packed
     double *link_Bps;                                 // of the coupled links, background taken off

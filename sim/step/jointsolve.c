@@ -188,18 +188,19 @@ static double radical_inverse(uint32_t k)
     return at;
 }
 
-// Where in its period the i-th job is, at the k-th offset, when the first one starts: what counts
-// is how the others lie to it. Two jobs are spread evenly, more by the additive recurrence of the
-// generalised golden ratio (x^(d+1) = x + 1), of low discrepancy in d dimensions for every number
-// of points.
-double joint_share(uint32_t n, uint32_t i, uint32_t k)
+// Two jobs are spread evenly, more by the additive recurrence of the generalised golden ratio
+// (x^(d+1) = x + 1), of low discrepancy in d dimensions for every number of points.
+double joint_ratio(uint32_t n)
 {
-    if (n == 2)
-        return radical_inverse(k);
     double x = 2;
     for (int step = 0; step < 64; step++)
         x = pow(1 + x, 1.0 / n);
-    const double at = (k + 0.5) * pow(1 / x, i);
+    return 1 / x;
+}
+
+double joint_share(double ratio, uint32_t i, uint32_t k)
+{
+    const double at = (k + 0.5) * pow(ratio, i);
     return at - floor(at);
 }
 
@@ -224,18 +225,21 @@ static uint32_t longest_job(const struct joint *j)
     return longest;
 }
 
-// The job with the longest period starts last, when every other has been in its first step for its
+// Where in its period each job is when the first one starts: what counts is how they lie to it. The
+// job with the longest period starts last, when every other has been in its first step for its
 // share of it: so no more time is played than that job needs.
 static enum sand_rc begin_all(struct joint *j, uint32_t k)
 {
     const uint32_t n = j->problem->n, longest = longest_job(j);
+    const double ratio = joint_ratio(n);
     double into_s[SAND_JOINT_JOBS] = {0}, most_s = 0;
     j->engine.step_end = count_step;
     j->engine.self = j;
     memset(j->measured, 0, n * sizeof *j->measured);
     for (uint32_t i = 0, other = 1; i < n; i++) {
         if (i != longest)
-            into_s[i] = joint_share(n, other++, k) * j->period_s[i];
+            into_s[i] =
+                j->period_s[i] * (n == 2 ? radical_inverse(k) : joint_share(ratio, other++, k));
         most_s = fmax(most_s, into_s[i]);
     }
     j->all_begun = j->engine.now + run_ticks(most_s);
