@@ -5,6 +5,7 @@
 
 #include "clifabric.h"
 #include "fabric.h"
+#include "hashloss.h"
 #include "json.h"
 #include "spec.h"
 #include "units.h"
@@ -16,7 +17,8 @@ static const char doc[] =
     "  sandtable fabric show experiment.xml\n"
     "  sandtable fabric show experiment.xml --set cluster/fat_tree/@leaf_oversubscription=3:1\n"
     "\n"
-    "Prints tiers, switch counts, oversubscription, the bisection by closed form, spreading, "
+    "Prints tiers, switch counts, oversubscription, the bisection by closed form, spreading (of a "
+    "hash what its collisions cost, over many seeds), "
     "scale-up domains and losses of the cluster's fabric. Exit status 3 if it cannot be built.";
 
 static const char *rate(double Bps, char buffer[48])
@@ -196,6 +198,26 @@ static void show_json(const struct sand_cluster *cluster, const struct sand_fabr
     printf("\n}\n");
 }
 
+// Of its queue pairs, and of one beside what is published.
+static enum sand_rc print_collisions(const struct sand_fabric *f, struct sand_diag *diag)
+{
+    for (uint32_t pairs = f->n_paths;; pairs = 1) {
+        struct sand_hash_loss loss;
+        SAND_TRY(sand_hash_loss(f, pairs, &loss, diag));
+        printf("%-16s of %" PRIu32
+               " queue pair%s cost traffic across the middle %.3g +- %.2g %%, a "
+               "ring that waits for its slowest hop %.3g +- %.2g %% (%" PRIu32 " seeds)\n",
+               "collisions", pairs, pairs > 1 ? "s" : "", 100 * loss.throughput,
+               100 * loss.throughput_spread, 100 * loss.ring, 100 * loss.ring_spread, loss.n_seeds);
+        if (pairs == 1)
+            break;
+    }
+    printf("%-16s ECMP alone: \"more than 30 %%\" of training performance lost (Gangidi et al., "
+           "SIGCOMM 2024)\n",
+           "published");
+    return SAND_OK;
+}
+
 // By closed form; of a wired fabric, which has none, by a minimum cut of it as built.
 static enum sand_rc bisect(const struct sand_cluster *cluster, const struct sand_fabric *f,
                            double *bisection_Bps, struct sand_diag *diag)
@@ -219,9 +241,11 @@ static enum sand_rc show(const struct sand_cluster *cluster, int is_json, struct
     struct sand_fabric *f = NULL;
     SAND_TRY(sand_fabric_build(cluster, &f, diag));
     double bisection_Bps = 0;
-    const enum sand_rc rc = bisect(cluster, f, &bisection_Bps, diag);
+    enum sand_rc rc = bisect(cluster, f, &bisection_Bps, diag);
     if (rc == SAND_OK)
         (is_json ? show_json : show_text)(cluster, f, bisection_Bps);
+    if (rc == SAND_OK && !is_json && f->spreading == SAND_SPREAD_HASH && f->n_nodes > 1)
+        rc = print_collisions(f, diag);
     sand_fabric_free(f);
     return rc;
 }
