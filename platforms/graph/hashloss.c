@@ -60,6 +60,20 @@ static double share(const struct thrown *t, double *least)
     return n_pairs > 0 ? sum / n_pairs : 1;
 }
 
+// What oversubscription alone takes: the mean load of the fullest class.
+static double evenly(const struct thrown *t)
+{
+    const struct sand_fabric *f = &t->fabric;
+    double sum[SAND_LINK_CLASSES] = {0}, n[SAND_LINK_CLASSES] = {0}, most = 1;
+    for (uint32_t l = f->first[SAND_LINK_NIC_DOWN]; l < f->n_links; l++) {
+        sum[f->links[l].link_class] += t->load[l];
+        n[f->links[l].link_class] += 1;
+    }
+    for (unsigned c = SAND_LINK_NIC_DOWN + 1; c < SAND_LINK_CLASSES; c++)
+        most = n[c] > 0 ? fmax(most, sum[c] / n[c]) : most;
+    return 1 - 1 / most;
+}
+
 static double spread(double sum, double squares, double n)
 {
     return sqrt(fmax(0, squares / n - sum / n * (sum / n)));
@@ -82,6 +96,7 @@ enum sand_rc sand_hash_loss(const struct sand_fabric *fabric, uint32_t queue_pai
         double least;
         t.fabric.hash_seed = fabric->hash_seed + seed;
         add_loads(&t);
+        loss->even = evenly(&t); // of any seed
         const double lost[2] = {1 - share(&t, &least), 1 - least};
         for (int i = 0; i < 2; i++) {
             sums[i] += lost[i];

@@ -206,9 +206,11 @@ static enum sand_rc print_collisions(const struct sand_fabric *f, struct sand_di
         SAND_TRY(sand_hash_loss(f, pairs, &loss, diag));
         printf("%-16s of %" PRIu32
                " queue pair%s cost traffic across the middle %.3g +- %.2g %%, a "
-               "ring that waits for its slowest hop %.3g +- %.2g %% (%" PRIu32 " seeds)\n",
+               "ring that waits for its slowest hop %.3g +- %.2g %% (%" PRIu32
+               " seeds; evenly spread %.3g %%)\n",
                "collisions", pairs, pairs > 1 ? "s" : "", 100 * loss.throughput,
-               100 * loss.throughput_spread, 100 * loss.ring, 100 * loss.ring_spread, loss.n_seeds);
+               100 * loss.throughput_spread, 100 * loss.ring, 100 * loss.ring_spread, loss.n_seeds,
+               100 * loss.even);
         if (pairs == 1)
             break;
     }

@@ -54,8 +54,9 @@ static struct sand_hash_loss throw_balls(uint32_t pairs)
             squares[i] += lost[i] * lost[i] / TRIALS;
         }
     }
-    return (struct sand_hash_loss){sums[0], sqrt(squares[0] - sums[0] * sums[0]), sums[1],
-                                   sqrt(squares[1] - sums[1] * sums[1]), TRIALS};
+    return (struct sand_hash_loss){sums[0], sqrt(squares[0] - sums[0] * sums[0]),
+                                   sums[1], sqrt(squares[1] - sums[1] * sums[1]),
+                                   0,       TRIALS};
 }
 
 Test(graph_hashloss, is_balls_into_bins, .timeout = 60)
@@ -76,5 +77,7 @@ Test(graph_hashloss, is_balls_into_bins, .timeout = 60)
 Test(graph_hashloss, many_queue_pairs_lose_what_is_oversubscribed)
 {
     cr_expect_lt(loss_of(4096, 1).throughput, 0.01);
+    cr_expect_float_eq(loss_of(4096, 1).even, 0, 1e-12);
     cr_expect_float_eq(loss_of(4096, 2).throughput, 0.5, 0.01);
+    cr_expect_float_eq(loss_of(1, 2).even, 0.5, 1e-12);
 }
