@@ -33,6 +33,8 @@ enum {
     KEY_CONSTANTS
 };
 enum { MOST_SIZES = 4096 };
+#define FROM_B 8
+#define TO_B 17179869184.0 // 16 GiB
 
 static const char usual_constants[] = "platforms/catalogue/collectives/nccl.xml";
 
@@ -43,7 +45,7 @@ struct options {
     const char *node, *constants;
     uint32_t nodes, gpus, per_node;
     enum sand_collective_kind kind;
-    double from_B, to_B, factor;
+    double from_B, to_B, factor, only_B; // only_B: of --bytes; 0: many sizes
     struct sand_coll_wish wish;
     struct sand_comm_options comm;
     int explain;
@@ -87,7 +89,7 @@ static const struct argp_option options[] = {
     {"format", KEY_FORMAT, "FORMAT", 0, "text (default), json or csv; SI units in the latter two",
      0},
     {"constants", KEY_CONSTANTS, "FILE.xml", 0,
-     "Other constants than the catalogue's collectives/nccl.xml", 0},
+     "Other kernels than the experiment's, or the catalogue's collectives/nccl.xml", 0},
     {0}};
 
 // ---- words --------------------------------------------------------------------------------------
@@ -200,8 +202,17 @@ static error_t parse_switches(int key, struct options *o)
     }
 }
 
-static void check_line(struct argp_state *state, const struct options *o)
+static void check_line(struct argp_state *state, struct options *o)
 {
+    static const struct options usual = {.from_B = FROM_B, .to_B = TO_B, .factor = 2};
+    if (o->only_B > 0 &&
+        (o->from_B != usual.from_B || o->to_B != usual.to_B || o->factor != usual.factor))
+        argp_error(state, "--bytes is one size; --from, --to and --factor are for many");
+    if (o->only_B > 0)
+        o->from_B = o->to_B = o->only_B;
+    if (o->node && (o->load.n_settings > 0 || o->load.trace != NULL))
+        argp_error(state, "%s is for an experiment's file; --node has none",
+                   o->load.n_settings > 0 ? "--set" : "--trace");
     if (!o->load.file == !o->node)
         argp_error(state, "a file is needed, or --node NAME, and not both");
     if (o->nodes > 0 && !o->node)
@@ -238,7 +249,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         o->to_B = size_of(state, "--to", arg);
         return 0;
     case KEY_BYTES:
-        o->from_B = o->to_B = size_of(state, "--bytes", arg);
+        o->only_B = size_of(state, "--bytes", arg);
         return 0;
     case KEY_FACTOR:
         o->factor = factor_of(state, arg);
@@ -312,16 +323,20 @@ static enum sand_rc answer(const struct options *o, const struct sand_cluster *c
     return rc;
 }
 
+// `own`: the kernels that the experiment names; NULL: those of --constants or the usual ones.
 static enum sand_rc answer_on(const struct options *o, const struct sand_cluster *cluster,
-                              struct sand_diag *diag)
+                              const struct sand_collectives *own, struct sand_diag *diag)
 {
     struct sand_spec *spec = NULL;
     struct sand_fabric *fabric = NULL;
-    SAND_TRY(sand_cli_load_entry(&o->load, sand_spec_load_collectives, o->constants,
-                                 usual_constants, &spec, diag));
+    if (own == NULL || o->constants != NULL) {
+        SAND_TRY(sand_cli_load_entry(&o->load, sand_spec_load_collectives, o->constants,
+                                     usual_constants, &spec, diag));
+        own = sand_spec_collectives(spec);
+    }
     enum sand_rc rc = sand_fabric_build(cluster, &fabric, diag);
     if (rc == SAND_OK)
-        rc = answer(o, cluster, fabric, sand_spec_collectives(spec), diag);
+        rc = answer(o, cluster, fabric, own, diag);
     sand_fabric_free(fabric);
     sand_spec_free(spec);
     return rc;
@@ -357,7 +372,7 @@ static enum sand_rc answer_for_node(const struct options *o, struct sand_diag *d
     SAND_TRY(sand_cli_load_entry(&o->load, sand_spec_load_node, NULL, name, &spec, diag));
     const struct sand_cluster cluster =
         plain_cluster(sand_spec_node(spec), o->nodes > 0 ? o->nodes : 1);
-    const enum sand_rc rc = answer_on(o, &cluster, diag);
+    const enum sand_rc rc = answer_on(o, &cluster, NULL, diag);
     sand_spec_free(spec);
     return rc;
 }
@@ -370,7 +385,8 @@ static enum sand_rc answer_for_file(const struct options *o, struct sand_diag *d
     const char *const *inputs = sand_spec_inputs(spec, &n);
     enum sand_rc rc = sand_cli_check_output(&o->plot, inputs, n, diag);
     if (rc == SAND_OK)
-        rc = answer_on(o, &sand_spec_experiment(spec)->cluster, diag);
+        rc = answer_on(o, &sand_spec_experiment(spec)->cluster,
+                       sand_spec_experiment(spec)->collectives, diag);
     sand_spec_free(spec);
     return rc;
 }
@@ -387,8 +403,8 @@ static enum sand_rc run(int argc, char **argv)
     static const struct argp argp = {options, parse, "[FILE.xml]", doc, children, NULL, NULL};
     struct options o = {.load.is_optional = 1,
                         .kind = SAND_ALL_REDUCE,
-                        .from_B = 8,
-                        .to_B = 17179869184.0,
+                        .from_B = FROM_B,
+                        .to_B = TO_B,
                         .factor = 2,
                         .wish = {SAND_ALGORITHMS, SAND_PROTOCOLS},
                         .plot.option = "--plot",

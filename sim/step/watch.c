@@ -15,6 +15,9 @@ struct watched_use {
 // Links left out are watched; those of which the load is asked for are, too.
 static int is_watched(const struct step_traffic *traffic, const struct step_link *link)
 {
+    const struct sand_fabric *fabric = traffic->question->fabric;
+    if (fabric->links[link->fabric_link].link_class <= SAND_LINK_NIC_DOWN)
+        return 0; // a GPU's or a node's own
     return link->state == STEP_LINK_WATCHED || traffic->question->whole_footprint;
 }
 
@@ -35,7 +38,7 @@ static enum sand_rc collect_watched(const struct step_traffic *traffic,
         const struct step_edge *edge = &traffic->edges[e];
         const uint32_t *links = step_edge_links(traffic, edge);
         const double step_B = traffic->flows[edge->flow].step_B;
-        for (uint32_t i = 1; i + 1 < edge->n_links; i++) {
+        for (uint32_t i = 0; i < edge->n_links; i++) {
             if (!is_watched(traffic, &traffic->links[links[i]]))
                 continue;
             SAND_TRY(sand_grow((void **)uses, &capacity, *n_uses + 1, sizeof **uses));

@@ -169,6 +169,10 @@ def refusals(scratch):
             (("--node", "dgx-h100", "--gpus-per-node", "9"), 3, "has 8"),
             (("--node", "dgx-h100", "--algorithm", "nvlstree"), 3, "several scale-up domains"),
             (("--node", "dgx-h100", "--from", "2GB", "--to", "1GB"), 2, "larger than"),
+            (("--node", "dgx-h100", "--bytes", "1MiB", "--from", "1KiB"), 2, "--bytes is one size"),
+            (("--node", "dgx-h100", "--bytes", "1MiB", "--factor", "4"), 2, "--bytes is one size"),
+            (("--node", "dgx-h100", "--set", "@seed=1"), 2, "--set is for an experiment's file"),
+            (("--node", "dgx-h100", "--trace", "x.swf"), 2, "--trace is for an experiment's file"),
             (("--node", "dgx-h100", "--plot", scratch / "a.bmp"), 2, ".png, .svg or .pdf")):
         done = run("collective", *args)
         check(done.returncode == status and said in done.stderr, f"{args}: {done.returncode} {done.stderr}")
@@ -179,7 +183,9 @@ def refusals(scratch):
     check(not plot.exists(), "a plot without gnuplot")
     if any((Path(d) / "gnuplot").exists() for d in os.environ["PATH"].split(":")):
         done = run("collective", "--node", "dgx-h100", "--plot", plot)
-        check(done.returncode == 0 and "<svg" in plot.read_text(encoding="utf-8"), f"plot: {done.stderr}")
+        drawn = plot.read_text(encoding="utf-8") if plot.exists() else ""
+        check(done.returncode == 0 and all(word in drawn for word in (
+            "<svg", "all_reduce over 8 GPUs of dgx-h100", "nvls, Simple", "ring, LL")), f"plot: {done.stderr}")
         again = run("collective", "--node", "dgx-h100", "--plot", plot)
         check(again.returncode == 2 and "exists" in again.stderr, f"overwritten: {again.stderr}")
 

@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "alltoall.h"
 
-#include <stddef.h>
-
 struct sand_alltoall_load sand_alltoall_load(const struct sand_alltoall *all)
 {
     const double n = all->ranks, p = all->domain_ranks;
@@ -25,27 +23,6 @@ struct sand_alltoall_load sand_alltoall_load(const struct sand_alltoall *all)
         load.network_B *= all->distinct;
     }
     return load;
-}
-
-double sand_alltoall_latency_s(const struct sand_alltoall *all,
-                               const struct sand_link_type *scaleup,
-                               const struct sand_link_type *network)
-{
-    struct sand_alltoall_load load = sand_alltoall_load(all);
-    double base_s = 0, messages_s = 0;
-    if (scaleup == NULL) {
-        load.network_messages += load.scaleup_messages;
-        load.scaleup_messages = 0;
-    }
-    if (load.scaleup_messages > 0) {
-        base_s = scaleup->p2p_latency_s;
-        messages_s = load.scaleup_messages * scaleup->peer_latency_s;
-    }
-    if (load.network_messages > 0) {
-        base_s = network->p2p_latency_s > base_s ? network->p2p_latency_s : base_s;
-        messages_s += load.network_messages * network->peer_latency_s;
-    }
-    return base_s + messages_s;
 }
 
 double sand_alltoall_distinct(uint32_t ranks, uint32_t domain_ranks, uint32_t experts_per_rank,

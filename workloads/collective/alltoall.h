@@ -1,11 +1,9 @@
-// All-to-all as bytes through each rank's scale-up port and NIC, plus latency terms. Sharing of
-// bandwidth is not here: it comes from flows. SPDX-License-Identifier: GPL-2.0-or-later
+// All-to-all as bytes and messages through each rank's scale-up port and NIC.
+// SPDX-License-Identifier: GPL-2.0-or-later
 #ifndef SAND_WORKLOADS_COLLECTIVE_ALLTOALL_H
 #define SAND_WORKLOADS_COLLECTIVE_ALLTOALL_H
 
 #include <stdint.h>
-
-#include "hardware.h"
 
 enum sand_alltoall_kind {
     SAND_ALLTOALL_PAIRWISE, // every rank sends to every other by itself
@@ -33,13 +31,6 @@ struct sand_alltoall_load {
     uint32_t scaleup_messages, network_messages; // one after the other at the sender
 };
 struct sand_alltoall_load sand_alltoall_load(const struct sand_alltoall *all);
-
-// One base (the largest message latency of the links used) plus a term per message at the sender.
-// The link that no message uses may be NULL; without a scale-up link every message is on the
-// network. 0 for fewer than two ranks. Seconds.
-double sand_alltoall_latency_s(const struct sand_alltoall *all,
-                               const struct sand_link_type *scaleup,
-                               const struct sand_link_type *network);
 
 // Fraction of the copies for one remote domain that stay when each token goes there once: tokens
 // go to `top_k` of `ranks * experts_per_rank` experts drawn evenly without replacement, so a domain

@@ -176,13 +176,14 @@ static const char *shape_sharp(const struct setting *s, struct sand_coll_terms *
         return s->comm->why_no_sharp;
     if (!is_all_reduce(s) && s->collective->kind != SAND_REDUCE_SCATTER)
         return "does all-reduce and reduce-scatter only";
-    t->scaleup_hops = t->network_hops = 1;
+    t->network_hops = 1;
+    t->scaleup_hops = s->comm->domain_ranks > 1;
     t->scaleup_B = t->network_B = s->collective->bytes;
     t->scaleup_Bps = multicast_Bps(s);
     set_network(s, s->comm->sharp_Bps, t);
     t->depth = 1;
     t->fill_B = channels(s) * s->comm->domain_ranks * s->kernel->chunk_B;
-    return need_multicast(s);
+    return s->comm->domain_ranks > 1 ? need_multicast(s) : NULL; // alone: straight into the NIC
 }
 
 // LL: every rank writes all it has to all others. Simple: as NVLS, without staging.

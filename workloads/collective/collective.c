@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "collective.h"
 
-#include <stddef.h>
-
 const char *sand_collective_name(enum sand_collective_kind kind)
 {
     static const char *const names[SAND_COLLECTIVES] = {
@@ -57,34 +55,6 @@ uint32_t sand_collective_steps(const struct sand_collective *collective)
         break;
     }
     return 1;
-}
-
-static double larger(double a, double b)
-{
-    return a > b ? a : b;
-}
-
-double sand_collective_latency_s(const struct sand_collective *collective,
-                                 const struct sand_link_type *scaleup,
-                                 const struct sand_link_type *network, uint32_t n_network)
-{
-    const uint32_t steps = sand_collective_steps(collective);
-    if (steps == 0)
-        return 0.0;
-    const uint32_t on_network = n_network < steps && scaleup != NULL ? n_network : steps;
-    const uint32_t on_scaleup = steps - on_network;
-    if (collective->kind == SAND_SEND)
-        return on_network ? network->p2p_latency_s : scaleup->p2p_latency_s;
-    double base_s = 0.0, hops_s = 0.0;
-    if (on_network) {
-        base_s = network->base_latency_s;
-        hops_s = on_network * network->step_latency_s;
-    }
-    if (on_scaleup) {
-        base_s = larger(base_s, scaleup->base_latency_s);
-        hops_s += on_scaleup * scaleup->step_latency_s;
-    }
-    return base_s + hops_s;
 }
 
 double sand_collective_bound_s(const struct sand_collective *collective, double Bps)

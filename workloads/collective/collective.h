@@ -1,11 +1,8 @@
-// Collectives as bytes on each hop plus latency terms. Bandwidth sharing is not here: it comes from
-// flows. SPDX-License-Identifier: GPL-2.0-or-later
+// Collectives as bytes on each hop of a ring. SPDX-License-Identifier: GPL-2.0-or-later
 #ifndef SAND_WORKLOADS_COLLECTIVE_COLLECTIVE_H
 #define SAND_WORKLOADS_COLLECTIVE_COLLECTIVE_H
 
 #include <stdint.h>
-
-#include "hardware.h"
 
 enum sand_collective_kind {
     SAND_ALL_REDUCE,
@@ -41,15 +38,6 @@ uint32_t sand_collective_steps(const struct sand_collective *collective);
 // nccl-tests' factor from algorithm bandwidth (bytes over time) to bus bandwidth: all-reduce
 // 2(n-1)/n; gather, scatter and all-to-all (n-1)/n; the others 1.
 double sand_collective_bus_factor(enum sand_collective_kind kind, uint32_t ranks);
-
-// Latency: one base (the larger of the link types used) plus a term per step, n_network of the
-// steps on the network, the others on the scale-up link: NCCL's ring model (tuning.cc, protocol
-// Simple). A send has one message latency. The link type that no step uses may be NULL. Grows with
-// ranks; 0 for fewer than two. Without a scale-up link (NULL) every step is on the network.
-// Seconds.
-double sand_collective_latency_s(const struct sand_collective *collective,
-                                 const struct sand_link_type *scaleup,
-                                 const struct sand_link_type *network, uint32_t n_network);
 
 // Lower bound of the time over links of at most `Bps` (usable bandwidth of one hop): no answer
 // beats it.
