@@ -10,14 +10,16 @@
 #include "units.h"
 
 // What is drawn one by one before the rest is summed up: with these, at most 4 pods x 10 + 7 nodes.
-enum { SHOWN_PODS = 3, SHOWN_SWITCHES = 4, SHOWN_CORES = 6, SHOWN_ROUTERS = 48, SHOWN_GROUPS = 24 };
+// A circle of more groups than SHOWN_GROUPS, all joined, is a grey disc.
+enum { SHOWN_PODS = 3, SHOWN_SWITCHES = 4, SHOWN_CORES = 6, SHOWN_ROUTERS = 48, SHOWN_GROUPS = 12 };
 
 // A node of the picture: one switch, or several that are summed up.
 struct box {
     enum sand_tier tier;
     uint32_t pod; // SAND_NONE: outside the pods
     uint32_t first, n_switches, n_endpoints;
-    int order; // among those of its tier and pod; the sum comes last
+    int order;   // among those of its tier and pod; the sum comes last
+    double x, y; // of a torus
 };
 
 struct join {
@@ -25,8 +27,15 @@ struct join {
     double capacity_Bps;
 };
 
+// A torus in boxes: of one router, or a cube, or a column of those along z, or many columns.
+struct torus_grid {
+    uint32_t n[3], shown[3]; // routers or cubes in a dimension; boxes drawn in it
+    uint32_t block;          // side of the cubes; 1: routers
+};
+
 struct picture {
     const struct sand_graph *graph;
+    struct torus_grid grid;
     struct box *boxes;
     uint32_t n_boxes;
     uint32_t *box_of; // [n_switches]; SAND_NONE: not drawn
@@ -66,23 +75,59 @@ static struct box tree_key(const struct sand_graph *g, const struct grouping *s,
         key.pod = s->pods; // the other pods: one box of leaves, one of spines
         return key;
     }
-    uint32_t index = at->tier == SAND_TIER_LEAF ? at->index % s->leaves_per_pod : at->index;
+    uint32_t index =
+        at->tier == SAND_TIER_LEAF && g->names == NULL ? at->index % s->leaves_per_pod : at->index;
     uint32_t shown = at->tier == SAND_TIER_LEAF ? s->leaves : s->spines;
     key.order = index < shown ? (int)index : INT32_MAX;
     return key;
 }
 
-// Routers of dragonflies and tori: all of them, else groups, else the first few.
+// Routers of a dragonfly: all of them, else groups, else the first groups.
 static struct box router_key(const struct sand_graph *g, uint32_t which)
 {
     const struct sand_graph_switch *at = &g->switches[which];
     struct box key = {.tier = SAND_TIER_LEAF, .pod = SAND_NONE, .first = which, .order = INT32_MAX};
     if (g->n_switches <= SHOWN_ROUTERS)
         key.order = (int)which;
-    else if (g->kind == SAND_FABRIC_DRAGONFLY)
-        key.order = at->pod < shown_of(g->n_pods, SHOWN_GROUPS) ? (int)at->pod : INT32_MAX;
     else
-        key.order = which < SHOWN_ROUTERS - 1 ? (int)which : INT32_MAX;
+        key.order = at->pod < shown_of(g->n_pods, SHOWN_GROUPS) ? (int)at->pod : INT32_MAX;
+    return key;
+}
+
+// As many boxes as people can read: z goes first, then rows.
+static struct torus_grid grid_of(const struct sand_fabric_spec *spec)
+{
+    enum { WIDE = 8, HIGH = 6 };
+    struct torus_grid grid = {.block = spec->block > 0 ? spec->block : 1};
+    for (int d = 0; d < 3; d++)
+        grid.n[d] = grid.shown[d] = spec->size[d] / grid.block;
+    if ((uint64_t)grid.n[0] * grid.n[1] * grid.n[2] > SHOWN_ROUTERS)
+        grid.shown[2] = 1;
+    if ((uint64_t)grid.n[0] * grid.n[1] * grid.shown[2] > SHOWN_ROUTERS) {
+        grid.shown[0] = grid.n[0] < WIDE ? grid.n[0] : WIDE;
+        grid.shown[1] = grid.n[1] < HIGH ? grid.n[1] : HIGH;
+    }
+    return grid;
+}
+
+// Planes of the grid stand side by side; rows and columns are bent, so that the cable that closes a
+// ring does not lie on the others.
+static struct box torus_key(const struct torus_grid *grid, uint32_t which)
+{
+    struct box key = {.tier = SAND_TIER_LEAF, .pod = SAND_NONE, .first = which, .order = INT32_MAX};
+    const uint32_t cube = which / (grid->block * grid->block * grid->block);
+    const uint32_t at[] = {cube % grid->n[0], cube / grid->n[0] % grid->n[1],
+                           cube / grid->n[0] / grid->n[1]};
+    const uint32_t z = grid->shown[2] > 1 ? at[2] : 0;
+    const double wide = grid->shown[0] - 1, high = grid->shown[1] - 1;
+    key.x = 1.6 * wide / 2;
+    key.y = 1.2 * (high + 1.5);
+    if (at[0] >= grid->shown[0] || at[1] >= grid->shown[1])
+        return key;
+    key.order = (int)((z * grid->shown[1] + at[1]) * grid->shown[0] + at[0]);
+    const double dx = at[0] - wide / 2, dy = at[1] - high / 2;
+    key.x = 1.6 * (at[0] + z * (wide + 1.6)) + 0.07 * dy * dy;
+    key.y = 1.2 * at[1] + 0.07 * dx * dx + 0.4 * z;
     return key;
 }
 
@@ -114,7 +159,9 @@ static void fill_boxes(struct picture *p)
         p->box_of[i] = SAND_NONE;
         if (g->switches[i].plane > 0)
             continue; // all planes look alike
-        struct box key = is_tree ? tree_key(g, &grouping, i) : router_key(g, i);
+        struct box key = is_tree                        ? tree_key(g, &grouping, i)
+                         : g->kind == SAND_FABRIC_TORUS ? torus_key(&p->grid, i)
+                                                        : router_key(g, i);
         uint32_t at = 0;
         while (at < p->n_boxes && !same_box(&p->boxes[at], &key))
             at++;
@@ -172,6 +219,19 @@ static const char *word_for(const struct sand_graph *g, enum sand_tier tier)
                                                                             : plural[tier];
 }
 
+static void write_torus_name(const struct picture *p, const struct box *box, FILE *out)
+{
+    const uint32_t b = p->grid.block, cube = box->first / (b * b * b);
+    const uint32_t x = cube % p->grid.n[0], y = cube / p->grid.n[0] % p->grid.n[1];
+    if (box->order == INT32_MAX)
+        fprintf(out, "%" PRIu32 " more routers", box->n_switches);
+    else if (p->grid.shown[2] < p->grid.n[2])
+        fprintf(out, "x %" PRIu32 ", y %" PRIu32 "\\nall %" PRIu32 " %s along z", x, y,
+                p->grid.n[2], b > 1 ? "cubes" : "routers");
+    else
+        fprintf(out, "cube %" PRIu32 "\\n%" PRIu32 " routers", cube, box->n_switches);
+}
+
 static void write_box(const struct picture *p, uint32_t i, FILE *out)
 {
     const struct box *box = &p->boxes[i];
@@ -179,13 +239,21 @@ static void write_box(const struct picture *p, uint32_t i, FILE *out)
     fprintf(out, "    b%" PRIu32 " [label=\"", i);
     if (box->n_switches == 1)
         fputs(sand_graph_name(p->graph, box->first, name, sizeof name), out);
+    else if (p->graph->kind == SAND_FABRIC_TORUS)
+        write_torus_name(p, box, out);
     else if (p->graph->kind == SAND_FABRIC_DRAGONFLY && box->order != INT32_MAX)
         fprintf(out, "group %d\\n%" PRIu32 " routers", box->order, box->n_switches);
+    else if (p->graph->kind == SAND_FABRIC_DRAGONFLY)
+        fprintf(out, "%" PRIu32 " more groups\\n%" PRIu32 " routers",
+                p->graph->n_pods - (SHOWN_GROUPS - 1), box->n_switches);
     else
         fprintf(out, "%" PRIu32 " more %s", box->n_switches, word_for(p->graph, box->tier));
     if (box->n_endpoints > 0)
-        fprintf(out, "\\n%" PRIu32 " NICs", box->n_endpoints);
-    fprintf(out, "\"%s];\n", box->n_switches > 1 ? ", style=\"dashed,rounded\"" : "");
+        fprintf(out, "\\n%" PRIu32 " NIC%s", box->n_endpoints, box->n_endpoints > 1 ? "s" : "");
+    fputc('"', out);
+    if (p->graph->kind == SAND_FABRIC_TORUS)
+        fprintf(out, ", pos=\"%.2f,%.2f!\"", box->x, box->y);
+    fprintf(out, "%s];\n", box->n_switches > 1 ? ", style=\"dashed,rounded\"" : "");
 }
 
 static uint32_t pods_drawn(const struct picture *p)
@@ -208,30 +276,44 @@ static void write_boxes(const struct picture *p, uint32_t pod, FILE *out)
 static void write_pods(const struct picture *p, FILE *out)
 {
     uint32_t n = pods_drawn(p), total = p->graph->n_pods;
+    const char *word = p->graph->kind == SAND_FABRIC_DRAGONFLY_PLUS ? "group" : "pod";
     for (uint32_t pod = 0; pod < n; pod++) {
         fprintf(out, "  subgraph cluster_pod%" PRIu32 " {\n    style=rounded; color=gray; label=\"",
                 pod);
         if (n == 1)
             fputs("\";\n", out);
         else if (pod + 1 == n && total > n)
-            fprintf(out, "%" PRIu32 " more pods\";\n", total - pod);
+            fprintf(out, "%" PRIu32 " more %ss\";\n", total - pod, word);
         else
-            fprintf(out, "pod %" PRIu32 "\";\n", pod);
+            fprintf(out, "%s %" PRIu32 "\";\n", word, pod);
         write_boxes(p, pod, out);
         fputs("  }\n", out);
     }
     write_boxes(p, SAND_NONE, out);
 }
 
+// Those of a tier on one line, in order from left to right, sums last; pods beside each other.
 static void write_ranks(const struct picture *p, FILE *out)
 {
     for (unsigned tier = 0; tier < SAND_TIERS; tier++) {
-        uint32_t n = 0;
+        uint32_t n = 0, last = SAND_NONE;
         for (uint32_t i = 0; i < p->n_boxes; i++)
             if (p->boxes[i].tier == (enum sand_tier)tier)
                 fprintf(out, "%s b%" PRIu32 ";", n++ == 0 ? "  { rank=same;" : "", i);
         if (n > 0)
             fputs(" }\n", out);
+        for (uint32_t pod = 0; pod <= pods_drawn(p); pod++)
+            for (int is_sum = 0; is_sum < 2; is_sum++)
+                for (uint32_t i = 0; i < p->n_boxes; i++) {
+                    const struct box *box = &p->boxes[i];
+                    const int here = box->pod == pod || (box->pod == SAND_NONE && pod == 0);
+                    if (box->tier != (enum sand_tier)tier || !here ||
+                        (box->order == INT32_MAX) != is_sum)
+                        continue;
+                    if (last != SAND_NONE)
+                        fprintf(out, "  b%" PRIu32 " -- b%" PRIu32 " [style=invis];\n", last, i);
+                    last = i;
+                }
     }
 }
 
@@ -241,9 +323,11 @@ static void write_joins(const struct picture *p, int is_tree, FILE *out)
         const struct join *j = &p->joins[i];
         char capacity[48];
         sand_quantity_format(j->capacity_Bps, SAND_DIM_BANDWIDTH, 3, capacity, sizeof capacity);
-        fprintf(out, "  b%" PRIu32 " -- b%" PRIu32 " [tooltip=\"%" PRIu32 " bundles, %s\"%s%s];\n",
-                is_tree ? j->b : j->a, is_tree ? j->a : j->b, j->n_bundles, capacity,
-                j->n_bundles > 1 ? ", style=dashed" : "", is_tree ? "" : ", constraint=false");
+        const int goes_down = is_tree && p->boxes[j->a].tier != p->boxes[j->b].tier;
+        fprintf(out, "  b%" PRIu32 " -- b%" PRIu32 " [tooltip=\"%" PRIu32 " bundle%s, %s\"%s%s];\n",
+                goes_down ? j->b : j->a, goes_down ? j->a : j->b, j->n_bundles,
+                j->n_bundles > 1 ? "s" : "", capacity, j->n_bundles > 1 ? ", style=dashed" : "",
+                goes_down ? "" : ", constraint=false");
     }
 }
 
@@ -285,6 +369,9 @@ static void write_picture(const struct sand_cluster *cluster, const struct pictu
             g->n_endpoints, g->n_switches);
     if (g->n_planes > 1)
         fprintf(out, "; one of %" PRIu32 " planes is drawn", g->n_planes);
+    if (p->grid.block > 0)
+        fprintf(out, "; torus of %" PRIu32 " x %" PRIu32 " x %" PRIu32, cluster->fabric.size[0],
+                cluster->fabric.size[1], cluster->fabric.size[2]);
     write_capacities(g, out);
     fputs("\";\n", out);
     if (is_tree)
@@ -294,7 +381,9 @@ static void write_picture(const struct sand_cluster *cluster, const struct pictu
     if (is_tree)
         write_ranks(p, out);
     else
-        fputs("  layout=circo;\n", out);
+        fputs(g->kind == SAND_FABRIC_TORUS ? "  layout=neato; splines=line;\n"
+                                           : "  layout=circo;\n",
+              out);
     write_joins(p, is_tree, out);
     fputs("}\n", out);
 }
@@ -307,6 +396,8 @@ enum sand_rc export_dot(const struct sand_cluster *cluster, const struct sand_gr
                         .box_of = sand_calloc(graph->n_switches, sizeof *p.box_of),
                         .joins = sand_calloc(graph->n_edges, sizeof *p.joins)};
     enum sand_rc rc = SAND_OK;
+    if (graph->kind == SAND_FABRIC_TORUS)
+        p.grid = grid_of(&cluster->fabric);
     if (p.boxes && p.box_of && p.joins) {
         fill_boxes(&p);
         fill_joins(&p);

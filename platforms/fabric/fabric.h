@@ -61,6 +61,7 @@ struct sand_fabric {
     int has_circuits;                // circuit switches join its cubes
     const struct sand_fabric_slice *slice; // NULL: joined as described; see fabricslice.h
     double cable_m[3];                     // mean length by enum sand_cable_run; 0: not known
+    double longest_m[3];                   // of them
     int has_latency;                       // of some link
     struct sand_fabric_link *links;
     uint32_t n_links;

@@ -119,8 +119,12 @@ static void set_links(struct sand_fabric *f, const struct sand_cluster *c, const
     for (uint32_t l = f->first[SAND_LINK_NIC_UP]; l < f->n_links; l++) {
         const enum sand_link_class link_class = (enum sand_link_class)f->links[l].link_class;
         const double metres = length_m(f, c, spots, l);
-        sum_m[run_of(link_class)] += metres;
-        n[run_of(link_class)] += 1;
+        const enum sand_cable_run run = run_of(link_class);
+        const double cables =
+            f->graph && link_class > SAND_LINK_NIC_DOWN ? fabric_wired_cables(f, l) : 1;
+        sum_m[run] += metres * cables;
+        n[run] += cables;
+        f->longest_m[run] = fmax(f->longest_m[run], metres);
         f->links[l].latency_s = metres * metre_s + switch_s(&c->fabric, link_class);
         f->has_latency |= f->links[l].latency_s > 0;
     }

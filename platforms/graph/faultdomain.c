@@ -168,7 +168,7 @@ static int leaf_inside(const struct survey *s, uint32_t leaf, struct range nodes
 // What a domain looks like from outside. Compared bytewise: no padding between equal-sized members.
 struct signature {
     uint64_t kind, nodes, touched, sides, degree, endpoints;
-    double up_Bps;
+    double up_Bps, storage_Bps;
 };
 
 static struct signature of_switch(const struct survey *s, uint32_t which)
@@ -179,7 +179,8 @@ static struct signature of_switch(const struct survey *s, uint32_t which)
                               .sides = s->sides[which],
                               .degree = g->first[which + 1] - g->first[which],
                               .endpoints = at->n_endpoints,
-                              .up_Bps = s->up_Bps[which]};
+                              .up_Bps = s->up_Bps[which],
+                              .storage_Bps = g->storage_Bps ? g->storage_Bps[which] : 0};
 }
 
 static struct signature of_place(const struct survey *s, enum sand_domain_kind kind, uint32_t index)
@@ -196,6 +197,8 @@ static struct signature of_place(const struct survey *s, enum sand_domain_kind k
             continue;
         sig.endpoints += 1;
         sig.up_Bps += s->up_Bps[leaf] / g->switches[leaf].n_endpoints;
+        if (g->storage_Bps)
+            sig.storage_Bps += g->storage_Bps[leaf] / g->switches[leaf].n_endpoints;
     }
     return sig;
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "fabric.h"
+#include "graphstorage.h"
 #include "ids.h"
 #include "mem.h"
 
@@ -35,7 +36,7 @@ static struct sand_graph_switch switch_of(const struct sand_fabric *f, uint32_t 
 {
     if (f->kind == SAND_FABRIC_WIRED) {
         const struct sand_fabric_switch s = sand_fabric_wired_switch(f, which);
-        return (struct sand_graph_switch){(enum sand_tier)s.tier, 0, s.pod, which, 0};
+        return (struct sand_graph_switch){(enum sand_tier)s.tier, 0, s.pod, 0, 0}; // index: below
     }
     if (f->kind == SAND_FABRIC_DRAGONFLY)
         return (struct sand_graph_switch){SAND_TIER_LEAF, 0, which / f->routers, which % f->routers,
@@ -205,6 +206,36 @@ static int relays(const struct sand_cluster *cluster)
            cluster->node_type->scaleup != SAND_SCALEUP_NONE;
 }
 
+struct seat {
+    uint32_t tier, pod, which;
+};
+
+static int by_seat(const void *left, const void *right)
+{
+    const struct seat *x = left, *y = right;
+    if (x->tier != y->tier)
+        return x->tier < y->tier ? -1 : 1;
+    if (x->pod != y->pod)
+        return x->pod < y->pod ? -1 : 1;
+    return x->which < y->which ? -1 : x->which > y->which;
+}
+
+// Numbers the switches of a wired fabric in their tier and pod.
+static enum sand_rc number_seats(struct sand_graph *g, struct sand_diag *diag)
+{
+    struct seat *seats = sand_calloc(g->n_switches, sizeof *seats);
+    if (seats == NULL)
+        return no_memory(diag);
+    for (uint32_t i = 0; i < g->n_switches; i++)
+        seats[i] = (struct seat){g->switches[i].tier, g->switches[i].pod, i};
+    qsort(seats, g->n_switches, sizeof *seats, by_seat);
+    for (uint32_t i = 1; i < g->n_switches; i++)
+        if (seats[i].tier == seats[i - 1].tier && seats[i].pod == seats[i - 1].pod)
+            g->switches[seats[i].which].index = g->switches[seats[i - 1].which].index + 1;
+    sand_free(seats);
+    return SAND_OK;
+}
+
 static enum sand_rc keep_names(struct sand_graph *g, const struct sand_fabric *f,
                                struct sand_diag *diag)
 {
@@ -215,7 +246,7 @@ static enum sand_rc keep_names(struct sand_graph *g, const struct sand_fabric *f
         return no_memory(diag);
     for (uint32_t i = 0; i < g->n_switches; i++)
         snprintf(g->names[i], sizeof g->names[i], "%s", sand_fabric_wired_switch(f, i).id);
-    return SAND_OK;
+    return number_seats(g, diag);
 }
 
 static enum sand_rc fill(struct sand_graph *g, const struct sand_fabric *f,
@@ -245,6 +276,8 @@ static enum sand_rc fill(struct sand_graph *g, const struct sand_fabric *f,
     SAND_TRY(add_edges(g, f, diag));
     if (g->names == NULL)
         place_leaves(g);
+    if (graph_seat_storage(g, f, cluster) != SAND_OK)
+        return no_memory(diag);
     return index_neighbours(g, diag);
 }
 
@@ -336,6 +369,7 @@ void sand_graph_free(struct sand_graph *graph)
     sand_free(graph->leaf_of);
     sand_free(graph->nic_Bps);
     sand_free(graph->node_half);
+    sand_free(graph->storage_Bps);
     sand_free(graph->first);
     sand_free(graph->near);
     sand_free(graph);

@@ -42,6 +42,7 @@ struct sand_graph {
     // Switch of NIC e in plane p: leaf_of[e * n_planes + p]; NIC = node * nics_per_node + number.
     uint32_t *leaf_of;
     double *nic_Bps;     // rate of that port, impaired speeds included; 0: it is down
+    double *storage_Bps; // what storage sends through a switch; NULL: it has a network of its own
     uint32_t *node_half; // what the bisection sorts nodes by: pod, or leaf, or node
     uint32_t n_halves;   // node_half < n_halves
     // Neighbours of switch s: near[first[s]] to near[first[s + 1] - 1], ascending.
@@ -53,6 +54,9 @@ struct sand_graph {
 enum sand_rc sand_graph_build(const struct sand_cluster *cluster, struct sand_graph **graph,
                               struct sand_diag *diag);
 void sand_graph_free(struct sand_graph *graph); // NULL is fine
+
+// Ports of the storage's servers on the fabric, all together; 0: it has a network of its own.
+double sand_graph_storage_Bps(const struct sand_graph *graph);
 
 // "leaf3", "spine1" (two tiers), "pod0-spine1", "core7", "group4-router1", "router9", before them
 // "plane1-" if there are planes; 48 bytes hold every name. Returns buffer.
@@ -76,6 +80,7 @@ struct sand_graph_effect {
     uint32_t nodes_cut;  // alive, but no NIC reaches the largest living part of the fabric any more
     uint32_t nodes_slow; // connected, with fewer NICs than before
     double bisection_Bps;
+    double storage_Bps; // what the largest living part still reaches of the storage's ports
 };
 
 // ---- cuts ----

@@ -257,8 +257,13 @@ enum sand_rc sand_graph_lose(const struct sand_graph *graph, const struct sand_g
     uint64_t *weight = sand_calloc(graph->n_switches, sizeof *weight);
     enum sand_rc rc =
         part && weight ? sand_graph_parts(graph, loss, part, NULL, diag) : no_memory(diag);
-    if (rc == SAND_OK)
-        count_nodes(graph, loss, part, largest_part(graph, loss, part, weight), effect);
+    if (rc == SAND_OK) {
+        const uint32_t main_part = largest_part(graph, loss, part, weight);
+        count_nodes(graph, loss, part, main_part, effect);
+        for (uint32_t i = 0; graph->storage_Bps && i < graph->n_switches; i++)
+            effect->storage_Bps +=
+                main_part != SAND_NONE && part[i] == main_part ? graph->storage_Bps[i] : 0;
+    }
     sand_free(part);
     sand_free(weight);
     return rc;

@@ -12,7 +12,8 @@
     X(SAND_ERR_IO, 4, "reading or writing a file failed")                                          \
     X(SAND_ERR_PLUGIN, 5, "a policy failed")                                                       \
     X(SAND_ERR_NOMEM, 4, "out of memory")                                                          \
-    X(SAND_ERR_INTERNAL, 70, "an internal check failed")
+    X(SAND_ERR_INTERNAL, 70, "an internal check failed")                                           \
+    X(SAND_ERR_FINDING, 1, "a check found what does not hold")
 
 #define SAND_RC_ENUM(name, status, text) name,
 enum sand_rc { SAND_RC_LIST(SAND_RC_ENUM) SAND_RC_COUNT };

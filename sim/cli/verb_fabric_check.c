@@ -1,25 +1,104 @@
 // sandtable fabric check: connectivity, distances, weak points, and links that traffic heats.
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <inttypes.h>
-#include <string.h>
 
 #include "clifabric.h"
 #include "fabric.h"
+#include "fabricfindings.h"
 #include "hotlinks.h"
 #include "ids.h"
+#include "json.h"
 #include "mem.h"
+
+enum { KEY_FORMAT = 256 };
 
 static const char doc[] =
     "Examples:\n"
     "  sandtable fabric check experiment.xml\n"
-    "  sandtable fabric check experiment.xml --set \"cluster/fat_tree/@spreading=static\"\n"
+    "  sandtable fabric check experiment.xml --format=json --set "
+    "\"cluster/fat_tree/@spreading=static\"\n"
     "\n"
-    "Checks that every NIC reaches every other, and prints switches, diameter, distance classes, "
-    "path diversity, switches and cables whose loss alone parts the fabric, and the hottest link "
-    "of "
-    "every class under three kinds of traffic, on the routes that the simulator takes. Exit status "
-    "3 "
-    "if the fabric is in pieces or a NIC is cut off.";
+    "Checks that every NIC reaches every other, that rails are balanced and that cables are no "
+    "longer "
+    "than the price list's fibres reach, and prints switches, oversubscription of every tier, "
+    "diameter, distance classes, path diversity, switches and cables whose loss alone parts the "
+    "fabric, and the hottest link of every class under three kinds of traffic, on the routes that "
+    "the "
+    "simulator takes. Exit status 1 if something is found that does not hold, 3 if the fabric "
+    "cannot "
+    "be built (more ports than a switch has, ...).";
+
+static const struct argp_option options[] = {
+    {"format", KEY_FORMAT, "FORMAT", 0, "text (default) or json; SI units in the latter", 0}, {0}};
+
+struct check_options {
+    struct sand_cli_load load;
+    int is_json;
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct check_options *asked = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &asked->load;
+        return 0;
+    case KEY_FORMAT:
+        asked->is_json = sand_cli_is_json(state, arg);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+// Everything that is found out before anything is printed.
+struct report {
+    const struct sand_graph *graph;
+    const struct sand_fabric *fabric;
+    struct sand_tier_ratio ratios[SAND_TIER_RATIOS];
+    struct sand_graph_distances distances;
+    struct sand_graph_paths paths;
+    uint32_t path_ends[2]; // equal: one leaf
+    uint32_t *weak;
+    size_t n_weak, n_bridges;
+    struct sand_hot_links hot[SAND_TRAFFICS];
+    struct sand_findings findings;
+};
+
+static enum sand_rc find_missing(struct report *r)
+{
+    const uint32_t per_node = r->fabric->nics_per_node;
+    for (unsigned t = 0; t < SAND_TRAFFICS; t++) {
+        const struct sand_hot_links *hot = &r->hot[t];
+        if (hot->n_missing > 0)
+            return sand_findings_add(
+                &r->findings, "no-route", 1,
+                "NICs that work have no route to each other, first node%" PRIu32 " nic%" PRIu32
+                " and node%" PRIu32 " nic%" PRIu32,
+                hot->missing[0] / per_node, hot->missing[0] % per_node, hot->missing[1] / per_node,
+                hot->missing[1] % per_node);
+    }
+    return SAND_OK;
+}
+
+static enum sand_rc find_out(struct report *r, const struct sand_cluster *cluster,
+                             struct sand_diag *diag)
+{
+    const struct sand_graph *g = r->graph;
+    SAND_TRY(sand_findings_of(cluster, r->fabric, g, &r->findings, diag));
+    SAND_TRY(sand_tier_ratios(g, r->ratios, diag));
+    SAND_TRY(sand_graph_distances(g, &r->distances, diag));
+    r->path_ends[0] = g->leaf_of[0];
+    r->path_ends[1] = g->leaf_of[((size_t)g->n_endpoints - 1) * g->n_planes];
+    if (r->path_ends[0] != r->path_ends[1])
+        SAND_TRY(sand_graph_paths(g, r->path_ends[0], r->path_ends[1], &r->paths, diag));
+    SAND_TRY(sand_graph_weak_points(g, &r->weak, &r->n_weak, &r->n_bridges, diag));
+    for (unsigned t = 0; t < SAND_TRAFFICS; t++)
+        SAND_TRY(sand_hot_links(r->fabric, (enum sand_traffic)t, &r->hot[t], diag));
+    return find_missing(r) == SAND_OK ? SAND_OK : sand_fail(diag, SAND_ERR_NOMEM, "out of memory");
+}
+
+// ---- text ---------------------------------------------------------------------------------------
 
 static void print_switches(const struct sand_graph *g)
 {
@@ -35,190 +114,227 @@ static void print_switches(const struct sand_graph *g)
     printf("switch pairs joined  %" PRIu32 "\n", g->n_edges);
 }
 
-// ---- distances ----
-
-static enum sand_rc print_distances(const struct sand_graph *g, struct sand_diag *diag)
+static void print_ratios(const struct report *r)
 {
-    struct sand_graph_distances d;
+    for (int i = 0; i < SAND_TIER_RATIOS; i++) {
+        const struct sand_tier_ratio *at = &r->ratios[i];
+        if (at->n == 0)
+            continue;
+        printf("oversubscription     %.4g", at->least);
+        if (at->most > at->least * (1 + 1e-9))
+            printf(" to %.4g", at->most);
+        printf(": the NICs of a %s over its way %s\n", at->tier, at->tier[0] == 'r' ? "out" : "up");
+    }
+}
+
+static void print_distances(const struct report *r)
+{
+    const struct sand_graph_distances *d = &r->distances;
     uint64_t all = 0;
-    SAND_TRY(sand_graph_distances(g, &d, diag));
     for (uint32_t hops = 0; hops <= SAND_GRAPH_MAX_HOPS; hops++)
-        all += d.pairs[hops];
+        all += d->pairs[hops];
     printf("diameter             %s%" PRIu32 " switches\n",
-           d.n_searches < d.n_classes ? "at least " : "", d.diameter);
+           d->n_searches < d->n_classes ? "at least " : "", d->diameter);
     printf("distances between NICs");
-    if (d.n_searches < d.n_classes)
-        printf(" (from %" PRIu32 " of %" PRIu32 " kinds of leaf)", d.n_searches, d.n_classes);
+    if (d->n_searches < d->n_classes)
+        printf(" (from %" PRIu32 " of %" PRIu32 " kinds of leaf)", d->n_searches, d->n_classes);
     printf("\n");
     for (uint32_t hops = 1; hops <= SAND_GRAPH_MAX_HOPS; hops++)
-        if (d.pairs[hops] > 0)
+        if (d->pairs[hops] > 0)
             printf("  %2" PRIu32 " switch%s      %.4g %% of pairs\n", hops, hops > 1 ? "es" : "  ",
-                   100 * (double)d.pairs[hops] / (double)all);
-    if (d.pairs[0] > 0)
-        printf("  no network path  %.4g %% of pairs%s\n", 100 * (double)d.pairs[0] / (double)all,
-               g->is_relayed ? ": over the scale-up domain of a node" : "");
-    return SAND_OK;
+                   100 * (double)d->pairs[hops] / (double)all);
+    if (d->pairs[0] > 0)
+        printf("  no network path  %.4g %% of pairs%s\n", 100 * (double)d->pairs[0] / (double)all,
+               r->graph->is_relayed ? ": over the scale-up domain of a node" : "");
 }
 
-static enum sand_rc print_paths(const struct sand_graph *g, struct sand_diag *diag)
+static void print_paths(const struct report *r)
 {
-    uint32_t from = g->leaf_of[0], to = g->leaf_of[((size_t)g->n_endpoints - 1) * g->n_planes];
-    struct sand_graph_paths paths;
     char a[48], b[48];
-    if (from == to)
-        return SAND_OK;
-    SAND_TRY(sand_graph_paths(g, from, to, &paths, diag));
+    if (r->path_ends[0] == r->path_ends[1])
+        return;
     printf("paths %s to %s: %" PRIu64 " shortest, %" PRIu32 " that share no cable\n",
-           sand_graph_name(g, from, a, sizeof a), sand_graph_name(g, to, b, sizeof b),
-           paths.shortest, paths.disjoint);
-    return SAND_OK;
+           sand_graph_name(r->graph, r->path_ends[0], a, sizeof a),
+           sand_graph_name(r->graph, r->path_ends[1], b, sizeof b), r->paths.shortest,
+           r->paths.disjoint);
 }
 
-// ---- weak points ----
-
-static enum sand_rc print_weak_points(const struct sand_graph *g, struct sand_diag *diag)
+static void print_weak_points(const struct report *r)
 {
     enum { SHOWN = 8 };
-    uint32_t *weak = NULL;
-    size_t n = 0, n_bridges = 0;
     char name[48];
-    SAND_TRY(sand_graph_weak_points(g, &weak, &n, &n_bridges, diag));
-    printf("switches whose loss parts others  %zu", n);
-    for (size_t i = 0; i < n && i < SHOWN; i++)
-        printf("%s%s", i == 0 ? ": " : ", ", sand_graph_name(g, weak[i], name, sizeof name));
-    printf(n > SHOWN ? ", ...\n" : "\n");
-    printf("bundles whose loss parts others   %zu\n", n_bridges);
-    sand_free(weak);
-    return SAND_OK;
+    printf("switches whose loss parts others  %zu", r->n_weak);
+    for (size_t i = 0; i < r->n_weak && i < SHOWN; i++)
+        printf("%s%s", i == 0 ? ": " : ", ",
+               sand_graph_name(r->graph, r->weak[i], name, sizeof name));
+    printf(r->n_weak > SHOWN ? ", ...\n" : "\n");
+    printf("bundles whose loss parts others   %zu\n", r->n_bridges);
 }
 
-// Switches without a living cable are no pieces: nobody is cut off by them alone.
-static void print_idle(const struct sand_graph *g)
+static uint32_t count_idle(const struct sand_graph *g)
 {
     uint32_t n_idle = 0;
     for (uint32_t i = 0; i < g->n_switches; i++)
         n_idle += g->switches[i].n_endpoints == 0 && g->first[i] == g->first[i + 1] ? 1 : 0;
-    if (n_idle > 0)
-        printf("switches without a living cable  %" PRIu32 "\n", n_idle);
+    return n_idle;
 }
 
-static int has_port(const struct sand_graph *g, uint32_t nic)
+static int is_hot(const struct sand_hot_class *c, unsigned link_class)
 {
-    for (uint32_t p = 0; p < g->n_planes; p++)
-        if (g->nic_Bps[(size_t)nic * g->n_planes + p] > 0)
-            return 1;
-    return 0;
+    return c->hottest != SAND_NONE && c->load > 0 && link_class > SAND_LINK_SCALEUP_IN;
 }
 
-static enum sand_rc compare_pieces(const struct sand_graph *g, const uint32_t *part,
-                                   struct sand_diag *diag)
-{
-    uint64_t n = (uint64_t)g->n_endpoints * g->n_planes;
-    uint32_t first = SAND_NONE;
-    char a[48], b[48];
-    for (uint64_t i = 0; i < n; i++) {
-        if (g->nic_Bps[i] <= 0)
-            continue;
-        if (first == SAND_NONE)
-            first = g->leaf_of[i];
-        if (part[g->leaf_of[i]] != part[first])
-            return sand_fail(diag, SAND_ERR_INPUT,
-                             "the fabric is in pieces: nothing joins the NICs of %s and %s",
-                             sand_graph_name(g, first, a, sizeof a),
-                             sand_graph_name(g, g->leaf_of[i], b, sizeof b));
-    }
-    return SAND_OK;
-}
-
-// NICs of which every port is down, by the names that <impaired part="..."> takes.
-static enum sand_rc check_nics(const struct sand_graph *g, struct sand_diag *diag)
-{
-    enum { SHOWN = 8, NAME = 32 };
-    char names[SHOWN * NAME] = "";
-    size_t used = 0;
-    uint32_t n = 0;
-    for (uint32_t nic = 0; nic < g->n_endpoints; nic++) {
-        if (has_port(g, nic))
-            continue;
-        if (n++ < SHOWN)
-            used +=
-                (size_t)snprintf(names + used, sizeof names - used, "%snode%" PRIu32 " nic%" PRIu32,
-                                 n > 1 ? ", " : "", nic / g->nics_per_node, nic % g->nics_per_node);
-    }
-    if (n == 0)
-        return SAND_OK;
-    return sand_fail(diag, SAND_ERR_INPUT,
-                     "NICs cut off, with no port that works: %" PRIu32 " of %" PRIu32 " (%s%s); "
-                     "no traffic reaches or leaves them",
-                     n, g->n_endpoints, names, n > SHOWN ? ", ..." : "");
-}
-
-static enum sand_rc check_pieces(const struct sand_graph *g, struct sand_diag *diag)
-{
-    uint32_t *part = sand_calloc(g->n_switches, sizeof *part);
-    if (!part)
-        return sand_fail(diag, SAND_ERR_NOMEM, "out of memory");
-    enum sand_rc rc = sand_graph_parts(g, NULL, part, NULL, diag);
-    if (rc == SAND_OK)
-        rc = compare_pieces(g, part, diag);
-    sand_free(part);
-    return rc;
-}
-
-// ---- traffic ----
-
-static void print_hot_class(const struct sand_fabric *f, enum sand_traffic traffic,
-                            const struct sand_hot_class *c, unsigned link_class)
+static void print_traffic(const struct report *r)
 {
     char name[64];
-    if (c->hottest == SAND_NONE || c->load <= 0 || link_class <= SAND_LINK_SCALEUP_IN)
-        return;
-    printf("  %-11s %-12s %8.3g %8.3g  %s\n", sand_traffic_name(traffic),
-           sand_link_class_name((enum sand_link_class)link_class), c->load, c->mean,
-           sand_fabric_link_name(f, c->hottest, name, sizeof name));
-}
-
-static enum sand_rc print_traffic(const struct sand_fabric *f, struct sand_diag *diag)
-{
-    uint32_t missing[2] = {SAND_NONE, SAND_NONE};
     printf("time of traffic over that of the NICs (1: nothing slows it)\n"
            "  traffic     link class    hottest     mean  hottest link\n");
     for (unsigned t = 0; t < SAND_TRAFFICS; t++) {
-        struct sand_hot_links hot;
-        SAND_TRY(sand_hot_links(f, (enum sand_traffic)t, &hot, diag));
-        for (unsigned c = 0; c < SAND_LINK_CLASSES; c++)
-            print_hot_class(f, (enum sand_traffic)t, &hot.classes[c], c);
-        if (hot.n_missing == 0)
-            continue;
-        printf("  %-11s %" PRIu64 " queue pairs have no route\n",
-               sand_traffic_name((enum sand_traffic)t), hot.n_missing);
-        if (missing[0] == SAND_NONE)
-            memcpy(missing, hot.missing, sizeof missing);
+        for (unsigned k = 0; k < SAND_LINK_CLASSES; k++) {
+            const struct sand_hot_class *c = &r->hot[t].classes[k];
+            if (is_hot(c, k))
+                printf("  %-11s %-12s %8.3g %8.3g  %s\n", sand_traffic_name((enum sand_traffic)t),
+                       sand_link_class_name((enum sand_link_class)k), c->load, c->mean,
+                       sand_fabric_link_name(r->fabric, c->hottest, name, sizeof name));
+        }
+        if (r->hot[t].n_missing > 0)
+            printf("  %-11s %" PRIu64 " queue pairs have no route\n",
+                   sand_traffic_name((enum sand_traffic)t), r->hot[t].n_missing);
     }
-    if (missing[0] == SAND_NONE)
-        return SAND_OK;
-    const uint32_t per_node = f->nics_per_node;
-    return sand_fail(diag, SAND_ERR_INPUT,
-                     "NICs that work have no route to each other, first node%" PRIu32 " nic%" PRIu32
-                     " and node%" PRIu32 " nic%" PRIu32,
-                     missing[0] / per_node, missing[0] % per_node, missing[1] / per_node,
-                     missing[1] % per_node);
 }
+
+static void print_text(const struct report *r)
+{
+    const uint32_t n_idle = count_idle(r->graph);
+    // Switches without a living cable are no pieces: nobody is cut off by them alone.
+    if (n_idle > 0)
+        printf("switches without a living cable  %" PRIu32 "\n", n_idle);
+    print_switches(r->graph);
+    print_ratios(r);
+    print_distances(r);
+    print_paths(r);
+    print_weak_points(r);
+    print_traffic(r);
+    printf("findings             %zu, %zu of them grave\n", r->findings.n, r->findings.n_grave);
+    for (size_t i = 0; i < r->findings.n; i++)
+        printf("  %-5s %-16s %s\n", r->findings.items[i].is_grave ? "GRAVE" : "note",
+               r->findings.items[i].kind, r->findings.items[i].text);
+}
+
+// ---- JSON ---------------------------------------------------------------------------------------
+
+static void print_shape_json(const struct report *r)
+{
+    const struct sand_graph *g = r->graph;
+    const struct sand_graph_distances *d = &r->distances;
+    printf("  \"nodes\": %" PRIu32 ",\n  \"nics_per_node\": %" PRIu32 ",\n  \"leaves\": %" PRIu32
+           ",\n  \"spines\": %" PRIu32 ",\n  \"cores\": %" PRIu32 ",\n  \"planes\": %" PRIu32
+           ",\n  \"switch_pairs\": %" PRIu32 ",\n  \"idle_switches\": %" PRIu32 ",\n",
+           g->n_nodes, g->nics_per_node, g->n_tier[SAND_TIER_LEAF], g->n_tier[SAND_TIER_SPINE],
+           g->n_tier[SAND_TIER_CORE], g->n_planes, g->n_edges, count_idle(g));
+    printf("  \"oversubscription\": [");
+    const char *comma = "";
+    for (int i = 0; i < SAND_TIER_RATIOS; i++) {
+        if (r->ratios[i].n == 0)
+            continue;
+        printf("%s\n    {\"tier\": \"%s\", \"least\": ", comma, r->ratios[i].tier);
+        sand_json_number(stdout, r->ratios[i].least);
+        printf(", \"most\": ");
+        sand_json_number(stdout, r->ratios[i].most);
+        printf("}");
+        comma = ",";
+    }
+    printf("\n  ],\n  \"diameter\": %" PRIu32 ",\n  \"distances_are_exact\": %s,\n"
+           "  \"unjoined_pairs\": %" PRIu64 ",\n  \"distances\": [",
+           d->diameter, d->n_searches < d->n_classes ? "false" : "true", d->pairs[0]);
+    comma = "";
+    for (uint32_t hops = 1; hops <= SAND_GRAPH_MAX_HOPS; hops++) {
+        if (d->pairs[hops] == 0)
+            continue;
+        printf("%s\n    {\"switches\": %" PRIu32 ", \"pairs\": %" PRIu64 "}", comma, hops,
+               d->pairs[hops]);
+        comma = ",";
+    }
+    printf("\n  ],\n");
+}
+
+static void print_weak_json(const struct report *r)
+{
+    char name[48];
+    if (r->path_ends[0] != r->path_ends[1])
+        printf("  \"paths\": {\"shortest\": %" PRIu64 ", \"disjoint\": %" PRIu32 "},\n",
+               r->paths.shortest, r->paths.disjoint);
+    printf("  \"weak_switches\": [");
+    for (size_t i = 0; i < r->n_weak; i++) {
+        printf("%s", i > 0 ? ", " : "");
+        sand_json_string(stdout, sand_graph_name(r->graph, r->weak[i], name, sizeof name));
+    }
+    printf("],\n  \"weak_bundles\": %zu,\n", r->n_bridges);
+}
+
+static void print_traffic_json(const struct report *r)
+{
+    const char *comma = "";
+    char name[64];
+    printf("  \"traffic\": [");
+    for (unsigned t = 0; t < SAND_TRAFFICS; t++)
+        for (unsigned k = 0; k < SAND_LINK_CLASSES; k++) {
+            const struct sand_hot_class *c = &r->hot[t].classes[k];
+            if (!is_hot(c, k))
+                continue;
+            printf("%s\n    {\"traffic\": \"%s\", \"class\": \"%s\", \"load\": ", comma,
+                   sand_traffic_name((enum sand_traffic)t),
+                   sand_link_class_name((enum sand_link_class)k));
+            sand_json_number(stdout, c->load);
+            printf(", \"mean\": ");
+            sand_json_number(stdout, c->mean);
+            printf(", \"link\": ");
+            sand_json_string(stdout,
+                             sand_fabric_link_name(r->fabric, c->hottest, name, sizeof name));
+            printf("}");
+            comma = ",";
+        }
+    printf("\n  ],\n");
+}
+
+static void print_json(const struct report *r, const struct sand_cluster *cluster)
+{
+    printf("{\n  \"cluster\": ");
+    sand_json_string(stdout, cluster->name);
+    printf(",\n");
+    print_shape_json(r);
+    print_weak_json(r);
+    print_traffic_json(r);
+    printf("  \"findings\": [");
+    for (size_t i = 0; i < r->findings.n; i++) {
+        const struct sand_finding *f = &r->findings.items[i];
+        printf("%s\n    {\"kind\": \"%s\", \"grave\": %s, \"text\": ", i > 0 ? "," : "", f->kind,
+               f->is_grave ? "true" : "false");
+        sand_json_string(stdout, f->text);
+        printf("}");
+    }
+    printf("\n  ]\n}\n");
+}
+
+// ---- the verb -----------------------------------------------------------------------------------
 
 static enum sand_rc check(const struct sand_experiment *experiment, const struct sand_graph *graph,
                           void *input, struct sand_diag *diag)
 {
+    const struct check_options *asked = input;
     struct sand_fabric *fabric = NULL;
-    (void)input;
-    SAND_TRY(check_nics(graph, diag));
-    SAND_TRY(check_pieces(graph, diag));
-    print_idle(graph);
-    print_switches(graph);
-    SAND_TRY(print_distances(graph, diag));
-    SAND_TRY(print_paths(graph, diag));
-    SAND_TRY(print_weak_points(graph, diag));
     SAND_TRY(sand_fabric_build(&experiment->cluster, &fabric, NULL)); // warned of already
-    enum sand_rc rc = print_traffic(fabric, diag);
+    struct report report = {.graph = graph, .fabric = fabric};
+    enum sand_rc rc = find_out(&report, &experiment->cluster, diag);
+    if (rc == SAND_OK && asked->is_json)
+        print_json(&report, &experiment->cluster);
+    else if (rc == SAND_OK)
+        print_text(&report);
+    for (size_t i = 0; rc != SAND_ERR_NOMEM && i < report.findings.n; i++)
+        if (report.findings.items[i].is_grave)
+            rc = sand_fail(diag, SAND_ERR_FINDING, "%s", report.findings.items[i].text);
+    sand_free(report.weak);
+    sand_free(report.findings.items);
     sand_fabric_free(fabric);
     return rc;
 }
@@ -226,12 +342,11 @@ static enum sand_rc check(const struct sand_experiment *experiment, const struct
 static enum sand_rc run(int argc, char **argv)
 {
     static const struct argp_child children[] = {{&sand_cli_load_argp, 0, NULL, 0}, {0}};
-    static const struct argp argp = {
-        NULL, sand_cli_pass_input, "EXPERIMENT.xml", doc, children, NULL, NULL};
-    struct sand_cli_load load = {0};
-    sand_cli_parse(&argp, argc, argv, &load);
-    enum sand_rc rc = sand_cli_with_graph(&load, check, NULL);
-    sand_cli_load_clear(&load);
+    static const struct argp argp = {options, parse, "EXPERIMENT.xml", doc, children, NULL, NULL};
+    struct check_options asked = {0};
+    sand_cli_parse(&argp, argc, argv, &asked);
+    enum sand_rc rc = sand_cli_with_graph(&asked.load, check, &asked);
+    sand_cli_load_clear(&asked.load);
     return rc;
 }
 

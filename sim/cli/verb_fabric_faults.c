@@ -16,7 +16,9 @@ static const char doc[] =
     "  sandtable fabric faults experiment.xml --of=rack12 --of=leaf3\n"
     "\n"
     "Prints for every fault domain the nodes that die with it, the living ones it cuts off, those "
-    "that lose some of their NICs, and the bisection that is left. Domains that look alike (same "
+    "that lose some of their NICs, the bisection that is left, and what the others still reach of "
+    "the "
+    "storage where that hangs from the fabric (storage_ports). Domains that look alike (same "
     "kind, "
     "size, uplinks and side of the bisection) are one line, computed for the first of them. Where "
     "switches stand is not described: a leaf is in a rack, row or hall if all its nodes are, a "
@@ -59,23 +61,29 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     }
 }
 
-static void print_header(double healthy_Bps)
+static void print_header(double healthy_Bps, double storage_Bps)
 {
     char value[48];
     printf("bisection, healthy: %s\n", sand_cli_bandwidth(healthy_Bps, value));
-    printf("%-24s %7s %9s %8s %8s %8s %12s %9s\n", "domain", "alike", "switches", "dead", "cut off",
-           "slower", "bisection", "of whole");
+    if (storage_Bps > 0)
+        printf("ports of storage: %s\n", sand_cli_bandwidth(storage_Bps, value));
+    printf("%-24s %7s %9s %8s %8s %8s %12s %9s%s\n", "domain", "alike", "switches", "dead",
+           "cut off", "slower", "bisection", "of whole", storage_Bps > 0 ? "   storage" : "");
 }
 
 static void print_domain(const struct sand_graph *g, const struct sand_fault_domain *d,
                          double healthy_Bps)
 {
     char name[48], value[48], share[48];
-    printf("%-24s %7" PRIu32 " %9" PRIu32 " %8" PRIu32 " %8" PRIu32 " %8" PRIu32 " %12s %9s\n",
+    const double storage_Bps = sand_graph_storage_Bps(g);
+    printf("%-24s %7" PRIu32 " %9" PRIu32 " %8" PRIu32 " %8" PRIu32 " %8" PRIu32 " %12s %9s",
            sand_fault_domain_name(g, d, name, sizeof name), d->n_alike, d->n_switches,
            d->effect.nodes_dead, d->effect.nodes_cut, d->effect.nodes_slow,
            sand_cli_bandwidth(d->effect.bisection_Bps, value),
            sand_cli_percent(d->effect.bisection_Bps, healthy_Bps, share));
+    if (storage_Bps > 0)
+        printf(" %9s", sand_cli_percent(d->effect.storage_Bps, storage_Bps, share));
+    printf("\n");
 }
 
 static void print_domain_json(const struct sand_graph *g, const struct sand_fault_domain *d,
@@ -90,6 +98,11 @@ static void print_domain_json(const struct sand_graph *g, const struct sand_faul
            sand_domain_kind_name(d->kind), d->n_alike, d->n_switches, d->effect.nodes_dead,
            d->effect.nodes_cut, d->effect.nodes_slow);
     sand_json_number(stdout, d->effect.bisection_Bps);
+    printf(", \"storage_Bps\": ");
+    if (g->storage_Bps != NULL)
+        sand_json_number(stdout, d->effect.storage_Bps);
+    else
+        printf("null");
     printf("}");
 }
 
@@ -97,7 +110,7 @@ static void print_all(const struct sand_graph *g, const struct sand_fault_domain
                       double healthy_Bps, int is_json)
 {
     if (!is_json) {
-        print_header(healthy_Bps);
+        print_header(healthy_Bps, sand_graph_storage_Bps(g));
         for (size_t i = 0; i < n; i++)
             print_domain(g, &domains[i], healthy_Bps);
         return;

@@ -26,13 +26,15 @@ static void print_count(const char *label, uint64_t count)
         printf("%-24s %12" PRIu64 "\n", label, count);
 }
 
-static void print_run(const char *label, const struct sand_cable_parts *run)
+static void print_run(const char *label, const struct sand_cable_parts *run, double longest_m)
 {
     if (run->cables == 0)
         return;
     printf("%-24s %12" PRIu64 "  %s", label, run->cables, run->is_copper ? "copper" : "optical");
     if (run->length_m > 0)
-        printf(", %g m each", run->length_m);
+        printf(longest_m > run->length_m * (1 + 1e-9) ? ", %g m on average, the longest %g m"
+                                                      : ", %g m each",
+               run->length_m, longest_m);
     printf("\n");
 }
 
@@ -45,15 +47,16 @@ static void print_counts(const struct sand_fabric *fabric, const struct sand_fab
     if (fabric->kind == SAND_FABRIC_DRAGONFLY)
         print_count("routers", c->routers);
     print_count("optical circuit switches", c->circuit_switches);
-    print_run("cables, node to switch", &parts->runs[SAND_CABLE_NODE]);
+    print_run("cables, node to switch", &parts->runs[SAND_CABLE_NODE],
+              fabric->longest_m[SAND_CABLE_NODE]);
     print_run(c->leaf_spine_cables > 0 ? "cables, leaf to spine"
               : c->local_cables > 0    ? "cables in groups"
                                        : "cables in the torus",
-              &parts->runs[SAND_CABLE_LEAF]);
+              &parts->runs[SAND_CABLE_LEAF], fabric->longest_m[SAND_CABLE_LEAF]);
     print_run(c->spine_core_cables > 0 ? "cables, spine to core"
               : c->global_cables > 0   ? "cables between groups"
                                        : "cables to the circuits",
-              &parts->runs[SAND_CABLE_CORE]);
+              &parts->runs[SAND_CABLE_CORE], fabric->longest_m[SAND_CABLE_CORE]);
     print_count("transceivers", parts->transceivers);
     if (parts->cable_m > 0)
         printf("%-24s %12.0f m (of the cables whose length is given)\n", "cable", parts->cable_m);

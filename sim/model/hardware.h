@@ -117,6 +117,7 @@ struct sand_price_list {
     double transceiver_usd, transceiver_W;       // one end of an optical cable
     double fibre_usd, copper_usd;                // one cable
     double copper_reach_m; // cables up to this length are copper, without transceivers
+    double fibre_reach_m;  // longest fibre that the transceivers drive; 0: not given
 };
 
 // A software stack: at most three fitted constants (see docs/decisions); step_overhead is assumed.

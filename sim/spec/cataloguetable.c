@@ -521,6 +521,12 @@ static const struct spec_field prices_fields[] = {
     {.name = "copper_reach",
      SPEC_QUANTITY(SAND_DIM_LENGTH, struct sand_price_list, copper_reach_m),
      .doc = "Cables of a given length up to this are copper and need no transceivers."},
+    {.name = "fibre_reach",
+     SPEC_QUANTITY(SAND_DIM_LENGTH, struct sand_price_list, fibre_reach_m),
+     SPEC_PRESET("0m"),
+     .doc =
+         "Longest fibre that its transceivers drive; 0m: not given. `sandtable fabric check` names "
+         "longer cables."},
 };
 
 const struct spec_element spec_prices = {

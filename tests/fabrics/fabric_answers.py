@@ -70,6 +70,56 @@ def power_feeds():
     ])
 
 
+def findings(example, *options):
+    out = subprocess.run([SANDTABLE, "fabric", "check", os.path.join(FABRICS, example), "--format=json",
+                          "--data", SOURCE, *options], check=False, capture_output=True, text=True)
+    said = json.loads(out.stdout) if out.stdout else {}
+    return out.returncode, said, {f["kind"]: f["grave"] for f in said.get("findings", [])}, out.stderr
+
+
+WIRED = """<experiment xmlns="urn:sandtable:1" name="w" duration="1d"><cluster name="c" nodes="4"
+node="sandtable:node/dgx-h100" {places}><wired {rails} {radix} link="sandtable:link/ndr400-ib">
+<switch id="a"/><switch id="b"/><switch id="s"/>
+<port to="a" first="0" nodes="4" nic="0" nics="4"/><port to="b" first="0" nodes="4" nic="4" nics="4"/>
+{cables}</wired></cluster><jobs><job id="j" nodes="1" duration="1h"/></jobs></experiment>"""
+BOTH = '<cable from="a" to="s" cables="8"/><cable from="b" to="s" cables="{b}" {length}/>'
+
+
+def check_finds():
+    """Each thing that `fabric check` looks for is found where it is, graded, and only there."""
+    long = ('prices="sandtable:prices/ndr400-2024"',)
+    with tempfile.TemporaryDirectory(prefix="sandtable-check-") as scratch:
+        def wired(rails="", radix="", cables="", places=""):
+            path = os.path.join(scratch, "w.xml")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(WIRED.format(rails=rails, radix=radix, cables=cables, places=places))
+            return findings(path)
+
+        good = wired(cables=BOTH.format(b=8, length=""))
+        pieces = wired(cables='<cable from="a" to="s"/>')
+        rails = wired('rails="yes" cross_rail="spine"', cables=BOTH.format(b=4, length=""))
+        reach = wired(cables=BOTH.format(b=8, length='length="51m"'), places=long[0])
+        booked = wired(radix='radix="23"', cables=BOTH.format(b=8, length=""))
+        cycle = wired(cables='<cable from="a" to="a"/>')
+    degraded = findings("degraded.xml")
+    tree = findings("fat-tree.xml")
+    return all([
+        check("check: nothing grave in a good one", good[0] == 0 and True not in good[2].values()),
+        check("check: its spine is a weak point", good[2].get("weak-switches") is False),
+        check("check: pieces", pieces[0] == 1 and pieces[2].get("in-pieces") is True),
+        check("check: no route", pieces[2].get("no-route") is True),
+        check("check: rails", rails[0] == 1 and list(k for k, g in rails[2].items() if g) ==
+              ["unbalanced-rails"]),
+        check("check: reach", reach[0] == 1 and reach[2].get("cable-too-long") is True),
+        check("check: too many ports are refused", booked[0] == 3 and '"a": 24 ports are in use' in booked[3]),
+        check("check: a cable from a switch to itself", cycle[0] == 3 and 'joins "a" to itself' in cycle[3]),
+        check("check: an idle spine is a note", degraded[0] == 0 and
+              degraded[2] == {"idle-switches": False}),
+        check("check: oversubscription is that of the description", tree[1]["oversubscription"] ==
+              [{"tier": "leaf", "least": 1.2, "most": 2}]),  # the last leaf has 24 of 40 NICs
+    ])
+
+
 def groups_hold_jobs():
     """Two jobs of 16 nodes for a group of 16: the second waits for the first, though 24 other nodes idle."""
     with open(os.path.join(FABRICS, "generations.xml"), encoding="utf-8") as file:
@@ -90,4 +140,4 @@ def groups_hold_jobs():
 
 
 if __name__ == "__main__":
-    sys.exit(0 if all([generations(), groups_hold_jobs(), json_says_what_text_says(), power_feeds()]) else 1)
+    sys.exit(0 if all([generations(), groups_hold_jobs(), json_says_what_text_says(), power_feeds(), check_finds()]) else 1)

@@ -135,6 +135,44 @@ Test(graph_shape, losses_by_hand)
     sand_graph_free(g);
 }
 
+// Storage of 8 servers with two ports of 25 GB/s on four of sixteen leaves, 0, 4, 8 and 12: each
+// has a quarter. A row takes four leaves, one of them with storage; at the top a core has an equal
+// part.
+Test(graph_shape, storage_ports_by_hand)
+{
+    struct plant p;
+    plant_set(&p, 64, 4, 4);
+    p.cluster.fabric.radix = 8;
+    p.cluster.nodes_per_rack = 4;
+    p.cluster.racks_per_row = 4;
+    struct sand_graph *g = plant_graph(&p);
+    cr_expect(g->storage_Bps == NULL && lose(&p, g, "leaf0").effect.storage_Bps == 0);
+    sand_graph_free(g);
+    p.cluster.storage = (struct sand_storage_spec){.n_servers = 8};
+    p.cluster.storage_ports = (struct sand_storage_ports){2, 25e9, SAND_STORAGE_AT_LEAVES, 4};
+    g = plant_graph(&p);
+    const double full = sand_graph_storage_Bps(g);
+    cr_expect_float_eq(full, 400e9, 1);
+    cr_expect_float_eq(lose(&p, g, "leaf0").effect.storage_Bps, 0.75 * full, 1);
+    cr_expect_float_eq(lose(&p, g, "leaf1").effect.storage_Bps, full, 1);
+    cr_expect_float_eq(lose(&p, g, "row1").effect.storage_Bps, 0.75 * full, 1);
+    cr_expect_float_eq(lose(&p, g, "pod0-spine0").effect.storage_Bps, full, 1);
+    struct sand_fault_domain *groups = NULL;
+    size_t n = 0, leaves = 0;
+    cr_assert_eq(sand_fault_domains(g, &p.cluster, &groups, &n, NULL), SAND_OK);
+    for (size_t i = 0; i < n; i++)
+        leaves += groups[i].kind == SAND_DOMAIN_LEAF;
+    cr_expect_eq(leaves, 4, "with and without storage, on either side of the bisection");
+    sand_free(groups);
+    sand_graph_free(g);
+    p.cluster.storage_ports.at = SAND_STORAGE_AT_SPINES;
+    g = plant_graph(&p);
+    cr_expect_float_eq(lose(&p, g, "leaf0").effect.storage_Bps, full, 1);
+    cr_expect_float_eq(lose(&p, g, "core0").effect.storage_Bps,
+                       full * (g->n_tier[SAND_TIER_CORE] - 1) / g->n_tier[SAND_TIER_CORE], 1);
+    sand_graph_free(g);
+}
+
 // Nodes with one NIC in each of two leaves are slowed, not cut, when one of the leaves dies.
 Test(graph_shape, a_second_leaf_keeps_nodes_connected)
 {
