@@ -90,6 +90,8 @@ static void print_figure(const struct sand_step_profile *profile, const struct f
 {
     char text[64];
     double value = value_of(profile, figure);
+    if (figure->label[0] == ' ' && value == 0.0)
+        return; // a part that the job does not have
     sand_quantity_format(value, figure->dim, 4, text, sizeof text);
     fprintf(out, "  %-26s %14s", figure->label, text);
     if (figure->share)

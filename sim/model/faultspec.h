@@ -66,12 +66,14 @@ struct sand_degradation_class {
     enum sand_part_kind kind;
     enum sand_effect effect;
     enum sand_part_remedy remedy;
-    double rate_per_part_s;   // of each part of the kind
+    double rate_per_part_s;   // of each part of the kind; not above 0: none
     double at_s;              // strikes once, then; below 0: at the rate
     const char *part;         // the only one struck; NULL: any
     double speed, loss;       // of SLOW and LOSS
     struct sand_law down, up; // of FLAP: how long each time
     double timeout_s;         // a job that no route serves fails after it; below 0: never
+    const char *file;         // where it is written, for messages; NULL: nowhere
+    long line;
 };
 
 struct sand_fault_spec {

@@ -34,10 +34,10 @@ static enum sand_rc find_gpu(struct sand_world *w, const struct sand_degradation
         *gpu = node * w->gpus_per_node + index;
         return SAND_OK;
     }
-    return sand_fail(w->diag, SAND_ERR_INPUT,
-                     "degradation \"%s\": there is no GPU \"%s\"; the last is called \"node%u "
-                     "gpu%u\"",
-                     c->fault.id, c->part, w->cluster->n_nodes - 1, w->gpus_per_node - 1);
+    sand_diag_add(w->diag, SAND_ERROR, c->file, c->line,
+                  "degradation \"%s\": there is no GPU \"%s\"; the last is called \"node%u gpu%u\"",
+                  c->fault.id, c->part, w->cluster->n_nodes - 1, w->gpus_per_node - 1);
+    return SAND_ERR_INPUT;
 }
 
 static enum sand_rc find_part(struct sand_world *w, const struct sand_degradation_class *c,
@@ -46,8 +46,9 @@ static enum sand_rc find_part(struct sand_world *w, const struct sand_degradatio
     const enum sand_rc rc = sand_fabric_part_find(w->fabric, c->kind, c->part, part, w->diag);
     if (rc == SAND_OK)
         return SAND_OK;
-    return sand_fail(w->diag, rc, "degradation \"%s\" has part=\"%s\", which is not there",
-                     c->fault.id, c->part);
+    sand_diag_add(w->diag, SAND_ERROR, c->file, c->line,
+                  "degradation \"%s\" has part=\"%s\", which is not there", c->fault.id, c->part);
+    return rc;
 }
 
 static enum sand_rc count_parts(struct sand_world *w, uint32_t i)
@@ -62,11 +63,10 @@ static enum sand_rc count_parts(struct sand_world *w, uint32_t i)
         return is_fabric(c) ? find_part(w, c, &a->only[i]) : find_gpu(w, c, &a->only_gpu[i]);
     }
     if (a->n_parts[i] == 0)
-        return sand_fail(w->diag, SAND_ERR_INPUT,
-                         "degradation \"%s\": the fabric has no such parts; give it another "
-                         "component",
-                         c->fault.id);
-    return SAND_OK;
+        sand_diag_add(w->diag, SAND_ERROR, c->file, c->line,
+                      "degradation \"%s\": the fabric has no such parts; give it another component",
+                      c->fault.id);
+    return a->n_parts[i] > 0 ? SAND_OK : SAND_ERR_INPUT;
 }
 
 static enum sand_rc allocate(struct sand_world *w, size_t n)

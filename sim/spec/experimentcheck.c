@@ -2,10 +2,12 @@
 // work. SPDX-License-Identifier: GPL-2.0-or-later
 #include "speccheck.h"
 
+#include <math.h>
+
 #include "specbind.h"
 #include "units.h"
 
-enum { MAX_WINDOWS = 1000000, MAX_REPLICATIONS = 1000000 };
+enum { MAX_WINDOWS = 1000000, MAX_REPLICATIONS = 1000000, MAX_FLAPS = 100000 };
 
 // A job struck more often than this makes no progress and only costs time.
 static const double shortest_gap_s = 1.0;
@@ -76,6 +78,48 @@ static void check_gaps(struct spec_binding *binding, const xmlNode *node,
     }
 }
 
+// A part that flaps is followed flap by flap, and each asks anew for the steps of the jobs on it. A
+// job stands still while it is down (the routes are back later than the part): flaps much shorter
+// than a step are a lower rate.
+static void check_flaps(struct spec_binding *binding, const struct sand_degradation_class *d,
+                        double duration_s)
+{
+    const struct sand_xml_place place = {d->file, d->line};
+    const double down_s = sand_law_mean(&d->down), up_s = sand_law_mean(&d->up);
+    const double repair_s = sand_law_mean(&d->fault.repair);
+    const double lasts_s =
+        fmin(duration_s, d->remedy == SAND_PART_STAYS ? repair_s : sand_law_mean(&d->fault.detect));
+    char cycle[32];
+    if (d->effect != SAND_EFFECT_FLAP || lasts_s / (down_s + up_s) <= MAX_FLAPS)
+        return;
+    sand_quantity_format(down_s + up_s, SAND_DIM_TIME, 3, cycle, sizeof cycle);
+    spec_error(binding, place,
+               "degradation \"%s\" flaps every %s, %.0f times before it is over; at most %d are "
+               "followed. Flaps much shorter than a step are a lower rate: effect=\"slow\" "
+               "speed=\"%.3g\", what is left of the time",
+               d->fault.id, cycle, lasts_s / (down_s + up_s), MAX_FLAPS,
+               fmax(SAND_SLOWEST, up_s / (down_s + up_s)));
+}
+
+static void check_dates(struct spec_binding *binding, const struct sand_degradation_class *d,
+                        double duration_s)
+{
+    const struct sand_xml_place place = {d->file, d->line};
+    char at[32], duration[32];
+    sand_quantity_format(d->at_s, SAND_DIM_TIME, 6, at, sizeof at);
+    sand_quantity_format(duration_s, SAND_DIM_TIME, 6, duration, sizeof duration);
+    if (d->at_s >= duration_s)
+        spec_warning(binding, place,
+                     "degradation \"%s\" strikes at %s, when the experiment of %s is over: it does "
+                     "nothing",
+                     d->fault.id, at, duration);
+    if (d->rate_per_part_s * shortest_gap_s > 1)
+        spec_error(binding, place,
+                   "degradation \"%s\" would strike every part more than once a second: check its "
+                   "rate and the unit",
+                   d->fault.id);
+}
+
 // What degradations in time need of the fabric, without a default.
 static void check_degradations(struct spec_binding *binding, const xmlNode *node,
                                const struct sand_experiment *experiment)
@@ -83,6 +127,8 @@ static void check_degradations(struct spec_binding *binding, const xmlNode *node
     const struct sand_fabric_spec *fabric = &experiment->cluster.fabric;
     for (size_t i = 0; i < experiment->faults.n_degradations; i++) {
         const struct sand_degradation_class *d = &experiment->faults.degradations[i];
+        check_flaps(binding, d, sand_s_from_ns(experiment->duration_ns));
+        check_dates(binding, d, sand_s_from_ns(experiment->duration_ns));
         const int reroutes = d->effect == SAND_EFFECT_DOWN || d->effect == SAND_EFFECT_FLAP;
         if (reroutes && !(fabric->convergence_s >= 0))
             spec_error(binding, place_of(node),

@@ -1,6 +1,7 @@
 // Checks of faults: laws and their shapes, and what an effect needs or must not have.
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "faultspec.h"
+#include "mem.h"
 #include "specbind.h"
 #include "speccheck.h"
 
@@ -88,10 +89,19 @@ SPEC_FINISH(degradation)
     check_law(binding, node, d->fault.id, "diagnose", &d->fault.diagnose);
     check_law(binding, node, d->fault.id, "restart", &d->fault.restart);
     check_law(binding, node, d->fault.id, "repair", &d->fault.repair);
-    if ((d->rate_per_part_s > 0) == (d->at_s >= 0))
+    const struct sand_xml_place place = sand_xml_place(node);
+    d->file = place.file ? sand_arena_strdup(binding->arena, place.file) : NULL;
+    d->line = place.line;
+    if (d->rate_per_part_s >= 0 && d->at_s >= 0)
+        refuse(binding, node, d, "has a \"rate\" and a date \"at\"; drop one of them");
+    else if (!(d->rate_per_part_s > 0) && !(d->at_s >= 0))
         refuse(binding, node, d, "takes either a \"rate\" above 0 or a date \"at\"");
     check_effect(binding, node, d);
     check_kind(binding, node, d);
+    if (d->fault.planned && d->remedy != SAND_PART_REPLACED)
+        refuse(binding, node, d,
+               "is planned, which only the replacement of a node is: write remedy=\"replace\" or "
+               "drop \"planned\"");
     if (!(d->fault.repair.mean_s > 0))
         refuse(binding, node, d, "needs \"repair\": how long until the part is as new");
 }

@@ -132,6 +132,7 @@ static const struct spec_field degradation_fields[] = {
     {.name = "rate",
      SPEC_QUANTITY(SAND_DIM_RATE, DEGRADATION, rate_per_part_s),
      .need = SPEC_OPTIONAL,
+     .unset = -1,
      .doc = "Strikes per part of the component and time, whether a job uses it or not."},
     {.name = "at",
      SPEC_QUANTITY(SAND_DIM_TIME, DEGRADATION, at_s),

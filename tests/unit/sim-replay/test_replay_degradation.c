@@ -407,3 +407,33 @@ Test(replay_degradation, leaves_the_faults_that_kill_alone)
     }
     cr_assert_eq(attempt_of(0, 0)->faults_ns, 0);
 }
+
+// ---- words --------------------------------------------------------------------------------------
+
+// A part that is not there is named with the place where it is written.
+static void expect_refused(enum sand_part_kind kind, const char *part, const char *words)
+{
+    struct sand_diag diag = {0};
+    int found = 0;
+    set_three(1);
+    struct sand_degradation_class *d = case_degrades(&c, "d", kind, SAND_EFFECT_SLOW, part, 0, 1e6);
+    d->speed = 0.5;
+    d->file = "faults.xml";
+    d->line = 12;
+    cr_assert_eq(case_run(&c, 0, &kept, &diag), SAND_ERR_INPUT);
+    for (size_t i = 0; i < diag.n_messages; i++) {
+        const struct sand_message *message = &diag.messages[i];
+        found += strstr(message->text, words) && message->file && message->line == 12 &&
+                 strcmp(message->file, "faults.xml") == 0;
+    }
+    cr_expect_eq(found, 1, "%s", part);
+    sand_diag_clear(&diag);
+    forget();
+}
+
+Test(replay_degradation, a_part_that_is_not_there_is_named_with_its_place)
+{
+    expect_refused(SAND_KIND_LINK, "leaf9-spine2 up", "which is not there");
+    expect_refused(SAND_KIND_GPU, "node9 gpu1", "the last is called \"node7 gpu7\"");
+    expect_refused(SAND_KIND_CORE, NULL, "the fabric has no such parts");
+}

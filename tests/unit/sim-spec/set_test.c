@@ -120,3 +120,20 @@ Test(set, listed_paths_are_known, .timeout = 60)
     cr_expect_gt(n, 100);
     free(text);
 }
+
+// What strikes after the end does nothing: said, where it stands, and no error.
+Test(set, a_strike_after_the_end_is_reported, .timeout = 10)
+{
+    struct sand_spec *spec = NULL;
+    struct sand_diag diag = {0};
+    cr_assert_eq(
+        spec_load_with(SPEC_VALID("degradations"), "@duration=1h", NULL, NULL, &spec, &diag),
+        SAND_OK);
+    const struct sand_message *message = spec_message(&diag, "\"lanes\" strikes at 1 h, when");
+    cr_assert_not_null(message);
+    cr_expect_eq(message->severity, SAND_WARNING);
+    cr_expect_str_eq(message->file, SPEC_VALID("degradations"));
+    cr_expect_eq(message->line, 7);
+    sand_spec_free(spec);
+    sand_diag_clear(&diag);
+}
