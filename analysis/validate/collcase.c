@@ -184,6 +184,9 @@ static void read_measured(struct sand_coll_case *c)
     }
     if (!(c->measured_s > 0))
         judge(c, SAND_COLL_SKIPPED, "neither a time nor a bandwidth");
+    else if (c->measured_s < 1e-9 || !(c->measured_s < 1e9))
+        judge(c, SAND_COLL_SKIPPED, "a collective of %.3g s: must be 1 ns to 30 years",
+              c->measured_s);
 }
 
 // The algorithm that was forced or is said to have run. What is only expected, or not printed, is

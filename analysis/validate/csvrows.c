@@ -71,16 +71,22 @@ static enum sand_rc check_columns(const struct reading *r, const char *path, str
 {
     enum sand_rc rc = SAND_OK;
     for (size_t c = 0; c < r->rows->n_columns; c++) {
-        int found = !(r->needed >> c & 1);
-        for (size_t i = 0; i < MOST_FIELDS && !found; i++)
-            found = r->column_of[i] == (int)c;
-        if (found)
+        size_t found = 0;
+        for (size_t i = 0; i < MOST_FIELDS; i++)
+            found += r->column_of[i] == (int)c;
+        if (found == 1 || (found == 0 && !(r->needed >> c & 1)))
             continue;
+        rc = SAND_ERR_INPUT;
+        if (found > 1) {
+            sand_diag_add(diag, SAND_ERROR, path, 1,
+                          "%zu columns are named \"%s\"; rename those that are not meant", found,
+                          r->names[c]);
+            continue;
+        }
         sand_diag_add(diag, SAND_ERROR, path, 1,
                       "the header has no column \"%s\"; add it, it may "
                       "be empty",
                       r->names[c]);
-        rc = SAND_ERR_INPUT;
     }
     return rc;
 }

@@ -427,8 +427,10 @@ static void read_measured(struct sand_step_case *c)
     c->measured_s = positive(c, SAND_STEP_TIME);
     if (c->measured_s == 0 && tokens_per_s > 0)
         c->measured_s = tokens / (tokens_per_s * whole(c, SAND_STEP_GPUS));
-    if (!(c->measured_s > 0) || !(c->measured_s < 1e9))
+    if (!(c->measured_s > 0))
         judge(c, SAND_STEP_SKIPPED, "neither a step time nor tokens per second");
+    else if (c->measured_s < 1e-6 || !(c->measured_s < 1e9))
+        judge(c, SAND_STEP_SKIPPED, "a step of %.3g s: must be 1 us to 30 years", c->measured_s);
     if (strcmp(cell(c, SAND_STEP_CONFIRMED), "no") == 0)
         judge(c, SAND_STEP_ILL, "recalled, not read in the source");
 }

@@ -125,9 +125,9 @@ enum sand_rc sand_cli_load_entry(const struct sand_cli_load *load, sand_spec_loa
 
 // What the binder cannot know: traces, mixes, splits, memory, the fabric's ports, policies and
 // their parameters. Reports every problem, then fails once. Else *jobset is to be closed; NULL: not
-// wanted.
-enum sand_rc sand_cli_check(const struct sand_experiment *experiment, struct sand_jobset **jobset,
-                            struct sand_diag *diag);
+// wanted. `rows` (may be NULL) gets every row of a trace that is not taken as it stands, as CSV.
+enum sand_rc sand_cli_check(const struct sand_experiment *experiment, FILE *rows,
+                            struct sand_jobset **jobset, struct sand_diag *diag);
 
 // "assumed:" and one line each; nothing when nothing is.
 void sand_cli_print_assumptions(const struct sand_experiment *experiment, FILE *out);

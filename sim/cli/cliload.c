@@ -274,8 +274,8 @@ static enum sand_rc check_fabric(const struct sand_cluster *cluster, struct sand
     return SAND_OK;
 }
 
-enum sand_rc sand_cli_check(const struct sand_experiment *experiment, struct sand_jobset **jobset,
-                            struct sand_diag *diag)
+enum sand_rc sand_cli_check(const struct sand_experiment *experiment, FILE *rows,
+                            struct sand_jobset **jobset, struct sand_diag *diag)
 {
     struct sand_jobset *set = NULL;
     enum sand_rc rc = check_fabric(&experiment->cluster, diag);
@@ -283,7 +283,7 @@ enum sand_rc sand_cli_check(const struct sand_experiment *experiment, struct san
     keep(&rc, check_policy(&experiment->place, SAND_POLICY_PLACE, diag));
     keep(&rc, check_policy(&experiment->recover, SAND_POLICY_RECOVER, diag));
     struct sand_experiment checked = *experiment; // to be pointed at
-    const struct sand_job_visitor visitor = {&checked, check_job};
+    const struct sand_job_visitor visitor = {&checked, check_job, rows};
     keep(&rc, sand_jobset_open(experiment, &visitor, &set, diag));
     if (rc == SAND_OK && jobset)
         *jobset = set;

@@ -108,7 +108,7 @@ static enum sand_rc execute(const struct backtest_options *o, struct sand_diag *
         experiment.schedule = (struct sand_choice){.type = o->policy};
     enum sand_rc rc = sand_cli_check_output(&o->csv, inputs, n_inputs, diag);
     if (rc == SAND_OK)
-        rc = sand_cli_check(&experiment, &set, diag);
+        rc = sand_cli_check(&experiment, NULL, &set, diag);
     if (rc == SAND_OK && !o->json)
         sand_jobset_report(set, stdout);
     if (rc == SAND_OK)

@@ -179,7 +179,7 @@ static enum sand_rc execute(struct run_options *run, struct sand_sweep_report *r
     SAND_TRY(sand_cli_load_spec(&run->load, &spec, diag));
     const struct sand_experiment *experiment = sand_spec_experiment(spec);
     struct sand_jobset *jobset = NULL;
-    enum sand_rc rc = sand_cli_check(experiment, &jobset, diag);
+    enum sand_rc rc = sand_cli_check(experiment, NULL, &jobset, diag);
     if (rc == SAND_OK)
         rc = default_dir(run, experiment, diag);
     if (rc == SAND_OK && !run->quiet)

@@ -322,7 +322,7 @@ static enum sand_rc simulate(const struct step_options *step,
                              const struct sand_job_spec *job, struct sand_diag *diag)
 {
     struct place place = {.nodes = NULL};
-    SAND_TRY(sand_cli_check(experiment, NULL, diag));
+    SAND_TRY(sand_cli_check(experiment, NULL, NULL, diag));
     if (job->n_nodes > experiment->cluster.n_nodes)
         return sand_fail(diag, SAND_ERR_INPUT,
                          "job \"%s\" asks for %" PRIu32 " nodes, the cluster has %" PRIu32, job->id,

@@ -1,5 +1,6 @@
 # Traces and mixes through the program: what is reported, whose bytes count, what is refused.
 # SPDX-License-Identifier: GPL-2.0-or-later
+import csv
 import re
 import shutil
 
@@ -76,8 +77,84 @@ def mixes(scratch):
         report.check(done.returncode == 0 and f"mix {mix}:" in done.stdout, f"{mix}: {done}")
 
 
+# Each kind of bad row once, in every format: line -> (effect, reason) of the rows that --rows lists. Line 1 is a header.
+BAD = [  # submit, run, size, request, more fields; what becomes of it
+    (0, "10", "8", "100", "", None),
+    (50, "10", "8", "100", "", None),
+    (20, "10", "8", "100", "", ("noted", "UNSORTED")),
+    (50, "10", "8", "100", "", ("noted", "DUPLICATE")),
+    (70, "0", "8", "100", "", ("dropped", "NO_RUN")),
+    (80, "-5", "8", "100", "", ("dropped", "NO_RUN")),
+    (81, "1e-300", "8", "100", "", ("dropped", "NO_RUN")),
+    (90, "10", "8", "-1", "", ("noted", "NO_REQUEST")),
+    (95, "10", "8", "100", "7 8 9", ("noted", "EXTRA_FIELDS")),
+    (96, "10", "2.5", "100", "", ("changed", "FRACTION_UP")),
+    (97, "10", "1000", "100", "", ("dropped", "TOO_LARGE")),
+    (98, "\x01\x02", "8", "100", "", ("dropped", "BINARY")),
+    (99, "nan", "8", "100", "", ("dropped", "BAD_NUMBER")),
+    (100, "1e300", "8", "100", "", ("dropped", "BAD_NUMBER")),
+    (101, "10", "99999999999999999999", "100", "", ("dropped", "BAD_NUMBER")),
+    (102, "10", "0", "100", "", ("dropped", "NO_SIZE")),
+    (103, None, None, None, "", ("dropped", "FEW_FIELDS")),
+    (104, "10", "8", "100", "", ("noted", "NO_NEWLINE")),
+]
+FORMATS = {
+    "swf": ('format="swf" processors_per_node="8"', "; MaxNodes: 4"),
+    "philly": ('format="philly"', "timestamp,duration,num_gpus,gpu_time,cluster"),
+    "csv": ('format="csv" columns="submit=sub,run=run,gpus=gpus,request=req,id=job"', "job,sub,run,gpus,req"),
+}
+
+
+def bad_line(kind, number, row):
+    submit, run_s, size, request, more, _ = row
+    short = run_s is None
+    if kind == "swf":
+        words = [number, submit] if short else [number, submit, 0, run_s, size, -1, -1, size, request, -1, 1, 1, 1, 1, 1,
+                                                1, -1, -1] + more.split()
+        return " ".join(map(str, words))
+    if kind == "philly":
+        stamp = f"2017-10-01 00:{submit // 60:02}:{submit % 60:02}"
+        words = [stamp] if short else [stamp, run_s, size, 0, "vc"] + more.split()
+    else:
+        words = [number, submit] if short else [number, submit, run_s, size, request] + more.split()
+    return ",".join(map(str, words))
+
+
+def bad_rows(scratch):
+    for kind, (attributes, head) in FORMATS.items():
+        numbers = [2 if row[0] == 50 else n for n, row in enumerate(BAD, 1)]
+        lines = [head] + [bad_line(kind, n, row) for n, row in zip(numbers, BAD)]
+        (scratch / f"bad.{kind}").write_text("\n".join(lines))
+        name = write(scratch, f"bad-{kind}.xml", f'<trace file="bad.{kind}" {attributes}/>')
+        done = run(["validate", name, "--rows", f"rows-{kind}.csv"], scratch)
+        report.check(done.returncode == 0, f"{kind}: {done}")
+        with open(scratch / f"rows-{kind}.csv", encoding="utf-8") as file:
+            listed = {(int(row["line"]), row["effect"], row["reason"]) for row in csv.DictReader(file)}
+        for line, row in enumerate(BAD, 2):
+            what = row[-1]
+            if what is None or (kind == "philly" and what[1] == "NO_REQUEST"):  # it has no requests at all
+                bad = {x for x in listed if x[0] == line and x[1] != "noted"}
+                report.check(not bad, f"{kind}, line {line}: a good row is {bad}")
+            else:
+                report.check((line, *what) in listed, f"{kind}, line {line}: {what} is not in {sorted(listed)}")
+        dropped = {line for line, effect, _ in listed if effect == "dropped"}
+        report.check(len(dropped) == sum(row[-1] is not None and row[-1][0] == "dropped" for row in BAD),
+                     f"{kind}: no other row is dropped: {sorted(dropped)}")
+        found = re.search(r"(\d+) rows = (\d+) kept \((\d+) changed\) \+ (\d+) dropped", done.stdout)
+        report.check(found and list(map(int, found.groups())) == [len(BAD), len(BAD) - len(dropped), 1, len(dropped)],
+                     f"{kind}: {found and found[0]}")
+        again = run(["validate", name, "--rows", f"rows-{kind}.csv"], scratch)
+        report.check(again.returncode != 0 and "--force" in again.stderr, f"{kind}: nothing is overwritten: {again}")
+    for kind, head in (("philly", "timestamp,duration,num_gpus,gpu_time,cluster,duration"),
+                       ("csv", "job,sub,run,gpus,req,run")):
+        (scratch / f"bad.{kind}").write_text(head + "\n")
+        done = run(["validate", f"bad-{kind}.xml"], scratch)
+        report.check(done.returncode == 3 and "are both" in done.stderr, f"{kind}: two columns of a name: {done}")
+
+
 with Scratch() as directory:
     traces(directory)
+    bad_rows(directory)
     refusals(directory)
     mixes(directory)
 report.end()

@@ -91,6 +91,15 @@ struct sand_trace_listener {
     void (*note)(void *self, long line, enum sand_trace_reason reason, const char *detail);
 };
 
+// A listener's note() that writes each as a line of CSV: trace, line, effect, reason, text, detail;
+// `self` is a struct sand_trace_log.
+struct sand_trace_log {
+    FILE *out;
+    const char *path; // of the trace
+};
+void sand_trace_log_head(FILE *out);
+void sand_trace_log_note(void *self, long line, enum sand_trace_reason reason, const char *detail);
+
 // What the caller chooses; zeros are the defaults. Everything pointed to must outlive the trace.
 struct sand_trace_options {
     enum sand_trace_size size;

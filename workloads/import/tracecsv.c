@@ -132,16 +132,29 @@ static enum sand_rc missing_column(const struct sand_trace *trace, const char *n
     return SAND_ERR_INPUT;
 }
 
+// The first column of the name from `from` on; the number of columns: none.
+static size_t column_named(const struct trace_csv *csv, const char *name, size_t from)
+{
+    while (from < csv->n && strcmp(csv->text + csv->begins[from], name) != 0)
+        from++;
+    return from;
+}
+
 static enum sand_rc find_column(struct sand_trace *trace, const struct sand_trace_column *column,
                                 struct sand_diag *diag)
 {
     struct trace_csv *csv = trace->csv;
-    for (size_t i = 0; i < csv->n; i++)
-        if (strcmp(csv->text + csv->begins[i], column->column) == 0) {
-            csv->at[column->field] = (uint32_t)i;
-            return SAND_OK;
-        }
-    return missing_column(trace, column->column, diag);
+    const size_t at = column_named(csv, column->column, 0);
+    if (at == csv->n)
+        return missing_column(trace, column->column, diag);
+    const size_t again = column_named(csv, column->column, at + 1);
+    csv->at[column->field] = (uint32_t)at;
+    if (again == csv->n)
+        return SAND_OK;
+    sand_diag_add(diag, SAND_ERROR, trace->path, 1,
+                  "columns %zu and %zu are both \"%s\"; rename the one that is not meant", at + 1,
+                  again + 1, column->column);
+    return SAND_ERR_INPUT;
 }
 
 enum sand_rc trace_csv_header(struct sand_trace *trace, struct sand_diag *diag)

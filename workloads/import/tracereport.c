@@ -1,5 +1,6 @@
 // Counts what was said about rows and prints it; checks and prints the caller's options.
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <csv.h>
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -44,6 +45,27 @@ void trace_note(struct sand_trace *trace, long line, enum sand_trace_reason reas
     tally->rows++;
     if (trace->options.listener.note)
         trace->options.listener.note(trace->options.listener.self, line, reason, detail);
+}
+
+// ---- every row
+// ------------------------------------------------------------------------------------
+
+void sand_trace_log_head(FILE *out)
+{
+    fputs("trace,line,effect,reason,text,detail\n", out);
+}
+
+void sand_trace_log_note(void *self, long line, enum sand_trace_reason reason, const char *detail)
+{
+    static const char *const effects[] = {"dropped", "changed", "noted"};
+    const struct sand_trace_log *log = self;
+    csv_fwrite(log->out, log->path, strlen(log->path));
+    fprintf(log->out, ",%ld,%s,%s,", line, effects[sand_trace_reason_effect(reason)],
+            sand_trace_reason_name(reason));
+    csv_fwrite(log->out, sand_trace_reason_text(reason), strlen(sand_trace_reason_text(reason)));
+    fputc(',', log->out);
+    csv_fwrite(log->out, detail, strlen(detail));
+    fputc('\n', log->out);
 }
 
 void trace_note_all(struct sand_trace *trace, long line, uint32_t bits)

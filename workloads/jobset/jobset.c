@@ -219,14 +219,16 @@ static enum sand_rc check(const struct sand_experiment *experiment, struct sand_
     return check_mixes(experiment, diag);
 }
 
-static enum sand_rc open_traces(struct sand_jobset *set, struct sand_diag *diag)
+static enum sand_rc open_traces(struct sand_jobset *set, FILE *rows, struct sand_diag *diag)
 {
     const struct sand_experiment *experiment = set->experiment;
     set->traces = sand_calloc(experiment->n_traces, sizeof *set->traces);
     if (!set->traces)
         return no_memory(diag);
+    if (rows && experiment->n_traces > 0)
+        sand_trace_log_head(rows);
     for (size_t i = 0; i < experiment->n_traces; i++)
-        SAND_TRY(sand_jobtrace_open(set, &experiment->traces[i], &set->traces[i], diag));
+        SAND_TRY(sand_jobtrace_open(set, &experiment->traces[i], rows, &set->traces[i], diag));
     return SAND_OK;
 }
 
@@ -265,7 +267,7 @@ static enum sand_rc fill(struct sand_jobset *set, const struct sand_job_visitor 
 {
     struct sand_jobstream *stream = NULL;
     SAND_TRY(check(set->experiment, diag));
-    SAND_TRY(open_traces(set, diag));
+    SAND_TRY(open_traces(set, visitor ? visitor->rows : NULL, diag));
     SAND_TRY(open_stream(set, 0, 1, &stream, diag));
     enum sand_rc rc = visit_all(stream, visitor, diag);
     if (rc == SAND_OK)

@@ -17,6 +17,7 @@ struct sand_jobset;
 struct sand_job_visitor {
     void *self;
     enum sand_rc (*visit)(void *self, const struct sand_job_spec *job, struct sand_diag *diag);
+    FILE *rows; // gets a CSV of every row of a trace that is dropped, changed or noted; may be NULL
 };
 
 // Reads the traces of an experiment, which must outlive the set, and draws its mixes once, to check

@@ -15,6 +15,7 @@ struct sand_jobtrace {
     struct sand_trace_options options;
     struct sand_trace_column *columns; // of the options
     struct sand_trace *known;
+    struct sand_trace_log log;
     uint64_t kept;
 };
 
@@ -77,7 +78,7 @@ int sand_jobset_train(const struct sand_experiment *experiment,
 // jobsettrace.c: opens a trace for its first reading; a feed of its rows, the first from that very
 // reader, later ones from readers of their own; the report of the import, once it is read.
 enum sand_rc sand_jobtrace_open(struct sand_jobset *set, const struct sand_trace_spec *spec,
-                                struct sand_jobtrace *trace, struct sand_diag *diag);
+                                FILE *rows, struct sand_jobtrace *trace, struct sand_diag *diag);
 void sand_jobtrace_close(struct sand_jobtrace *trace);
 enum sand_rc sand_jobtrace_feed(const struct sand_jobtrace *trace, int first,
                                 struct sand_jobfeed *feed, struct sand_diag *diag);

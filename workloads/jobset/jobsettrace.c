@@ -104,9 +104,11 @@ static enum sand_rc take_columns(struct sand_jobset *set, struct sand_jobtrace *
 }
 
 enum sand_rc sand_jobtrace_open(struct sand_jobset *set, const struct sand_trace_spec *spec,
-                                struct sand_jobtrace *trace, struct sand_diag *diag)
+                                FILE *rows, struct sand_jobtrace *trace, struct sand_diag *diag)
 {
+    const char *path = spec->instead ? spec->instead : spec->file;
     trace->spec = spec;
+    trace->log = (struct sand_trace_log){.out = rows, .path = path};
     trace->options = (struct sand_trace_options){
         .size = spec->size,
         .processors_per_node = spec->processors_per_node,
@@ -121,11 +123,11 @@ enum sand_rc sand_jobtrace_open(struct sand_jobset *set, const struct sand_trace
         .drop_fractions = spec->drop_fractions,
         .classes = spec->classes,
         .n_classes = spec->n_classes,
+        .listener = {&trace->log, rows ? sand_trace_log_note : NULL},
     };
     SAND_TRY(check_classes(spec, diag));
     SAND_TRY(take_columns(set, trace, diag));
-    return sand_trace_open(spec->instead ? spec->instead : spec->file, spec->format,
-                           &trace->options, &trace->known, diag);
+    return sand_trace_open(path, spec->format, &trace->options, &trace->known, diag);
 }
 
 void sand_jobtrace_close(struct sand_jobtrace *trace)
