@@ -24,26 +24,73 @@ size_t sand_run_index(const struct sand_rowset *rows, uint32_t replication)
 
 // ---- loading ------------------------------------------------------------------------------------
 
-// What is counted of every job on the way, and which are kept.
+enum { MOST_STEP_JOBS = 1000 }; // whose steps are told apart
+
+struct chosen_job {
+    uint32_t job;
+    double gpu_s; // of the steps it executed
+};
+
+// What is counted of every job on the way, and which are kept: a trace may train millions.
 struct passage {
     struct sand_rowset *rows;
     struct sand_overview *overview;
-    uint32_t *profiled; // numbers of jobs that have a step profile, ascending
-    size_t n_profiled;
+    struct chosen_job chosen[2 * MOST_STEP_JOBS]; // first by GPU time, in the end by number
+    size_t n_chosen, n_trained;
     int some;
     uint32_t first_replication; // of the rows so far
 };
 
 static int compare_numbers(const void *a, const void *b)
 {
-    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return (x > y) - (x < y);
+    const struct chosen_job *x = a, *y = b;
+    return (x->job > y->job) - (x->job < y->job);
 }
 
-static int is_profiled(const struct passage *passage, uint32_t job)
+static int is_chosen(const struct passage *passage, uint32_t job)
 {
-    return bsearch(&job, passage->profiled, passage->n_profiled, sizeof job, compare_numbers) !=
+    const struct chosen_job wanted = {.job = job};
+    return bsearch(&wanted, passage->chosen, passage->n_chosen, sizeof wanted, compare_numbers) !=
            NULL;
+}
+
+static double stepping_gpu_s(const struct sand_jobs_row *job)
+{
+    return (double)(job->steps_done + job->steps_lost) * job->step_s * (double)job->gpus;
+}
+
+static int more_gpu_time(const void *a, const void *b)
+{
+    const struct chosen_job *x = a, *y = b;
+    if (x->gpu_s != y->gpu_s)
+        return x->gpu_s > y->gpu_s ? -1 : 1;
+    return compare_numbers(x, y);
+}
+
+static void keep_largest(struct passage *passage)
+{
+    qsort(passage->chosen, passage->n_chosen, sizeof *passage->chosen, more_gpu_time);
+    if (passage->n_chosen > MOST_STEP_JOBS)
+        passage->n_chosen = MOST_STEP_JOBS;
+}
+
+// Of the first replication the training jobs with most GPU time; none is kept as a row.
+static int choose_job(void *self, const void *row)
+{
+    struct passage *const passage = self;
+    const struct sand_jobs_row *const job = row;
+    if (!passage->some)
+        passage->first_replication = job->replication;
+    passage->some = 1;
+    if (job->replication != passage->first_replication || !isfinite(job->step_s))
+        return 0;
+    const double gpu_s = stepping_gpu_s(job);
+    passage->n_trained++;
+    passage->chosen[passage->n_chosen++] =
+        (struct chosen_job){job->job, isfinite(gpu_s) ? gpu_s : 0};
+    if (passage->n_chosen == 2 * MOST_STEP_JOBS)
+        keep_largest(passage);
+    return 0;
 }
 
 static void count_state(struct sand_job_states *states, const char *state)
@@ -89,6 +136,11 @@ static void count_job(struct passage *passage, const struct sand_jobs_row *job)
     if (job->end_ns > window->last_ns)
         window->last_ns = job->end_ns;
     window->n_jobs++;
+    const double gpu_s = stepping_gpu_s(job);
+    if (isfinite(job->hfu) && isfinite(gpu_s)) {
+        window->hfu_gpu_s += gpu_s * job->hfu;
+        window->stepping_gpu_s += gpu_s;
+    }
     overview->mean_jobs += 1.0 / (double)passage->rows->n_replications;
     overview->mean_gpus += (double)job->gpus / (double)passage->rows->n_replications;
 }
@@ -98,13 +150,17 @@ static int keep_job(void *self, const void *row)
     struct passage *const passage = self;
     const struct sand_jobs_row *const job = row;
     count_job(passage, job);
-    return isfinite(job->mfu) || isfinite(job->hfu) || job->checkpoints > 0 ||
-           isfinite(job->checkpoint_interval_s) || is_profiled(passage, job->job);
+    return job->checkpoints > 0 || is_chosen(passage, job->job);
 }
 
 static int keep_attempt(void *self, const void *row)
 {
-    return is_profiled(self, ((const struct sand_attempts_row *)row)->job);
+    return is_chosen(self, ((const struct sand_attempts_row *)row)->job);
+}
+
+static int keep_step(void *self, const void *row)
+{
+    return is_chosen(self, ((const struct sand_steps_row *)row)->job);
 }
 
 static enum sand_rc load_small(struct sand_results *results, struct sand_rowset *rows,
@@ -117,7 +173,6 @@ static enum sand_rc load_small(struct sand_results *results, struct sand_rowset 
     LOAD(replications);
     LOAD(incidents);
     LOAD(checkpoints);
-    LOAD(steps);
     LOAD(cluster);
     LOAD(groups);
     LOAD(degradations);
@@ -125,19 +180,36 @@ static enum sand_rc load_small(struct sand_results *results, struct sand_rowset 
     return SAND_OK;
 }
 
-static enum sand_rc open_passage(struct sand_rowset *rows, struct sand_arena *arena,
-                                 struct passage *passage)
+static enum sand_rc open_windows(struct sand_rowset *rows, struct sand_arena *arena,
+                                 struct sand_diag *diag)
 {
     const size_t n = rows->n_replications;
     rows->windows = sand_arena_alloc(arena, n + 1, sizeof *rows->windows);
-    passage->profiled = sand_arena_alloc(arena, rows->n_steps + 1, sizeof *passage->profiled);
-    if (rows->windows == NULL || passage->profiled == NULL)
-        return SAND_ERR_NOMEM;
+    if (rows->windows == NULL)
+        return sand_fail(diag, SAND_ERR_NOMEM, "out of memory for a summary");
     for (size_t i = 0; i < n; i++)
-        rows->windows[i] = (struct sand_run_window){INT64_MAX, -1, 0};
-    for (size_t i = 0; i < rows->n_steps; i++)
-        passage->profiled[passage->n_profiled++] = rows->steps[i].job;
-    qsort(passage->profiled, passage->n_profiled, sizeof *passage->profiled, compare_numbers);
+        rows->windows[i] = (struct sand_run_window){.first_ns = INT64_MAX, .last_ns = -1};
+    return SAND_OK;
+}
+
+static enum sand_rc pass_by(struct sand_results *results, struct passage *passage,
+                            struct sand_diag *diag)
+{
+    struct sand_rowset *const rows = passage->rows;
+    const void *data;
+#define PICK(table, keep)                                                                          \
+    SAND_TRY(sand_results_pick(results, SAND_TABLE_##table, keep, passage, &data,                  \
+                               &rows->n_##table, diag));                                           \
+    rows->table = data
+    PICK(jobs, choose_job);
+    keep_largest(passage);
+    qsort(passage->chosen, passage->n_chosen, sizeof *passage->chosen, compare_numbers);
+    passage->overview->n_untold = passage->n_trained - passage->n_chosen;
+    passage->some = 0;
+    PICK(jobs, keep_job);
+    PICK(steps, keep_step);
+    PICK(attempts, keep_attempt);
+#undef PICK
     return SAND_OK;
 }
 
@@ -145,18 +217,14 @@ static enum sand_rc load(struct sand_results *results, struct sand_arena *arena,
                          struct sand_rowset *rows, struct sand_overview *overview,
                          struct sand_diag *diag)
 {
-    struct passage passage = {.rows = rows, .overview = overview};
-    const void *data;
     SAND_TRY(load_small(results, rows, diag));
-    if (open_passage(rows, arena, &passage) != SAND_OK)
+    SAND_TRY(open_windows(rows, arena, diag));
+    struct passage *const passage = sand_arena_alloc(arena, 1, sizeof *passage);
+    if (passage == NULL)
         return sand_fail(diag, SAND_ERR_NOMEM, "out of memory for a summary");
-    SAND_TRY(sand_results_pick(results, SAND_TABLE_jobs, keep_job, &passage, &data, &rows->n_jobs,
-                               diag));
-    rows->jobs = data;
-    SAND_TRY(sand_results_pick(results, SAND_TABLE_attempts, keep_attempt, &passage, &data,
-                               &rows->n_attempts, diag));
-    rows->attempts = data;
-    return SAND_OK;
+    passage->rows = rows;
+    passage->overview = overview;
+    return pass_by(results, passage, diag);
 }
 
 // ---- one figure per run
@@ -245,28 +313,18 @@ static enum sand_rc summarise_runs(const struct sand_rowset *rows, struct sand_a
 // ---- jobs
 // -------------------------------------------------------------------------------------------
 
-// HFU of a run: of its jobs, weighted by the GPU time of the steps they executed, as MFU is.
 static enum sand_rc summarise_hfu(const struct sand_rowset *rows, struct sand_arena *arena,
                                   struct sand_overview *overview)
 {
     const size_t n = rows->n_replications;
-    double *const sums = sand_arena_alloc(arena, n + 1, sizeof *sums);
-    double *const weights = sand_arena_alloc(arena, n + 1, sizeof *weights);
-    if (sums == NULL || weights == NULL)
+    double *const values = sand_arena_alloc(arena, n + 1, sizeof *values);
+    if (values == NULL)
         return SAND_ERR_NOMEM;
-    for (size_t i = 0; i < rows->n_jobs; i++) {
-        const struct sand_jobs_row *const job = &rows->jobs[i];
-        const size_t run = sand_run_index(rows, job->replication);
-        const double weight =
-            (double)(job->steps_done + job->steps_lost) * job->step_s * (double)job->gpus;
-        if (run == n || !isfinite(job->hfu) || !isfinite(weight))
-            continue;
-        sums[run] += weight * job->hfu;
-        weights[run] += weight;
+    for (size_t i = 0; i < n; i++) {
+        const struct sand_run_window *const run = &rows->windows[i];
+        values[i] = run->stepping_gpu_s > 0.0 ? run->hfu_gpu_s / run->stepping_gpu_s : (double)NAN;
     }
-    for (size_t i = 0; i < n; i++)
-        sums[i] = weights[i] > 0.0 ? sums[i] / weights[i] : (double)NAN;
-    overview->hfu = sand_summarise(sums, n);
+    overview->hfu = sand_summarise(values, n);
     return SAND_OK;
 }
 

@@ -8,14 +8,17 @@
 #include "stats.h"
 #include "store.h"
 
-// First submit and last end of a run's jobs, and how many they are.
+// What is summed of a run's jobs as they pass by: first submit and last end, how many they are, and
+// their HFU weighted by the GPU time of the steps they executed, as MFU is.
 struct sand_run_window {
     int64_t first_ns, last_ns;
     size_t n_jobs;
+    double hfu_gpu_s, stepping_gpu_s;
 };
 
-// The tables of a results file, as arrays. Of jobs and attempts only those of training: a trace may
-// have millions of others, which are counted as they pass by. decisions, mfu and links stay empty.
+// The tables of a results file, as arrays. Of jobs, steps and attempts only those
+// of the thousand training jobs with most GPU time, and of jobs those with saves: a trace may have
+// millions of others, which are counted as they pass by. decisions, mfu and links stay empty.
 struct sand_rowset {
     struct sand_run_window *windows; // by run
 #define TABLE(name, doc)                                                                           \
@@ -109,9 +112,9 @@ struct sand_overview {
     struct sand_summary neighbours_gpu_s, joint_questions, joint_known, joint_jobs;
     struct sand_summary unexpected, planned, dispersion, lost_gpu_s;
     struct sand_summary power_W, energy_J, tokens, token_energy_J;
-    uint32_t first_run;             // number of the first replication
-    struct sand_step_split *splits; // by GPU time, most first
-    size_t n_splits;
+    uint32_t first_run;              // number of the first replication
+    struct sand_step_split *splits;  // by GPU time, most first
+    size_t n_splits, n_untold;       // untold: training jobs beyond the thousand
     struct sand_time_class *classes; // allocated first, in the ledger's order
     size_t n_classes;
     double capacity_gpu_s, allocated_gpu_s;          // a run

@@ -301,6 +301,7 @@ static void put_overview(struct json *json, const struct sand_overview *overview
     put_run(json, overview);
     put_spreads(json, overview);
     put_splits(json, overview);
+    whole(json, "steps_of_more_jobs", overview->n_untold);
     put_classes(json, overview);
     put_groups(json, "causes", overview->causes, overview->n_causes, runs);
     put_groups(json, "fault_classes", overview->fault_classes, overview->n_fault_classes, runs);

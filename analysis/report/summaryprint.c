@@ -179,7 +179,8 @@ static void print_steps(FILE *out, enum sand_style style, const struct sand_over
     for (size_t i = 0; i < overview->n_splits && i < MOST_SPLITS; i++)
         print_split(out, style, overview, &overview->splits[i]);
     if (overview->n_splits > MOST_SPLITS)
-        fprintf(out, "  and %zu more jobs with less GPU time\n", overview->n_splits - MOST_SPLITS);
+        fprintf(out, "  and %zu more jobs with less GPU time\n",
+                overview->n_splits - MOST_SPLITS + overview->n_untold);
 }
 
 // ---- GPU time

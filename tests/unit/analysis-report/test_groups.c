@@ -32,8 +32,8 @@ static void fill(struct sand_rowset *rows, struct sand_overview *overview, struc
 {
     static struct sand_groups_row groups[7];
     static struct sand_run_window windows[2] = {
-        {0, INT64_C(100) * SAND_NS_PER_S, 0},
-        {INT64_C(50) * SAND_NS_PER_S, INT64_C(250) * SAND_NS_PER_S, 0}};
+        {.last_ns = INT64_C(100) * SAND_NS_PER_S},
+        {.first_ns = INT64_C(50) * SAND_NS_PER_S, .last_ns = INT64_C(250) * SAND_NS_PER_S}};
     static struct sand_replications_row runs[2] = {{.replication = 4}, {.replication = 5}};
     groups[0] = row(5, "all", "all", "finished", 7, 20);
     groups[1] = row(4, "all", "all", "finished", 6, 10);
