@@ -82,7 +82,8 @@ static int choose_job(void *self, const void *row)
     if (!passage->some)
         passage->first_replication = job->replication;
     passage->some = 1;
-    if (job->replication != passage->first_replication || !isfinite(job->step_s))
+    if (job->replication != passage->first_replication ||
+        !(isfinite(job->mfu) || isfinite(job->hfu)))
         return 0;
     const double gpu_s = stepping_gpu_s(job);
     passage->n_trained++;

@@ -23,7 +23,11 @@
 // 7 D starts, at 11 D and F end and E starts. conservative-cqsim: B has 5-7, C fits before it. D
 // gets 7-11 beside nothing, E 7-13 beside D. At 5 B starts; F (six seconds, one node) would need a
 // node at 7, where D and E have all: it gets 11.
+// recorded (the record has every job start when it is submitted; the machine is smaller): with
+// when_full="wait" C and D start when due, B holds nobody up, E takes A's nodes at 5, F one of D's
+// at 7, and B finds four nodes at 11; without it the run ends at B.
 #include <criterion/criterion.h>
+#include <string.h>
 
 #include "mockhost.h"
 
@@ -73,4 +77,24 @@ Test(six_jobs, easy_counted_cqsim)
 Test(six_jobs, conservative_cqsim)
 {
     expect("schedule/conservative-cqsim", 1, (const int64_t[]){0, 5, 2, 7, 7, 11});
+}
+
+Test(six_jobs, recorded)
+{
+    const struct sand_choice_param wait = {.name = "when_full", .text = "wait"};
+    const int64_t starts[] = {0, 11, 2, 3, 5, 7};
+    struct sand_policy policy;
+    struct mock_host host;
+    mock_bind_with("schedule/recorded", NULL, &wait, 1, &policy);
+    mock_reset(&host, 5, &policy);
+    cr_assert_eq(mock_run(&host, six, 6, 30), 0, "%s", host.message);
+    for (size_t i = 0; i < 6; i++)
+        cr_expect_eq(host.start_s[i], starts[i], "%c starts at %ld s", "ABCDEF"[i],
+                     (long)host.start_s[i]);
+    sand_policy_unbind(&policy);
+    mock_bind_schedule("schedule/recorded", NULL, &policy);
+    mock_reset(&host, 5, &policy);
+    cr_assert_neq(mock_run(&host, six, 6, 30), 0);
+    cr_assert_not_null(strstr(host.message, "cannot start now, as recorded"), "%s", host.message);
+    sand_policy_unbind(&policy);
 }
