@@ -295,19 +295,23 @@ enum sand_rc sand_glue_order(struct sand_world *w, struct sand_world_job *j)
 
 // ---- checkpoint ---------------------------------------------------------------------------------
 
-static struct sandtable_checkpoint_context checkpoint_context(const struct sand_world *w,
-                                                              const struct sand_world_job *j)
+static struct sandtable_checkpoint_context checkpoint_context(struct sand_world *w,
+                                                              struct sand_world_job *j)
 {
     const struct sand_checkpoint_spec *spec = &j->spec->checkpoint;
     const double share = (double)j->node_gpus / w->gpus_per_node;
     const double node_rate = sand_fault_job_rate(&w->experiment->faults, share);
     const double restore_s =
-        spec->restore_s >= 0 ? spec->restore_s : sand_savetime_transfer_s(w->cluster, j->spec, 1);
+        spec->restore_s >= 0
+            ? spec->restore_s
+            : sand_savetime_transfer_s(w->cluster, j->spec, 1) + sand_shared_longer_s(w, j, 1);
+    const int blocking = spec->mode == SAND_SAVE_BLOCKING;
+    const double longer_s = blocking && spec->stall_s >= 0 ? 0 : sand_shared_longer_s(w, j, 0);
     return (struct sandtable_checkpoint_context){
         .job = j->index,
         .step_s = sand_s_from_ns(j->rate.step_ns),
-        .stall_s = sand_savetime_stall_s(w->cluster, j->spec, j->gpus),
-        .write_s = sand_savetime_durable_s(w->cluster, j->spec, j->gpus),
+        .stall_s = sand_savetime_stall_s(w->cluster, j->spec, j->gpus) + (blocking ? longer_s : 0),
+        .write_s = sand_savetime_durable_s(w->cluster, j->spec, j->gpus) + longer_s,
         .restart_s = sand_fault_mean_restart_s(&w->experiment->faults) + restore_s,
         .mtbf_s = node_rate > 0 ? 1.0 / (j->spec->n_nodes * node_rate) : INFINITY};
 }

@@ -18,6 +18,9 @@
 // Who loads none of a question's links by more than this share is not worth a place in it: the
 // error that a phase average itself is allowed (see joint.h).
 static const double least_load = 0.005;
+// Start offsets of the jobs: a save's time need not be known to the half percent of a step's, and
+// what steps lose is the difference of two answers from the same offsets.
+enum { N_OFFSETS = 8 };
 
 struct shared_answer {
     UT_hash_handle hh;
@@ -206,6 +209,7 @@ static enum sand_rc ask(struct sand_world *w, const struct members *m, struct sh
                                                  .n = m->n_jobs,
                                                  .transfers = transfers,
                                                  .n_transfers = m->n_transfers,
+                                                 .n_offsets = m->n_jobs > 1 ? N_OFFSETS : 0,
                                                  .links = s->asked,
                                                  .n_links = s->n_asked};
     SAND_TRY(sand_oracle_joint(w->oracle, &question, &solution, w->diag));

@@ -11,7 +11,7 @@
 #include "step.h"
 
 // In one question; beyond, those who load its links least are left out.
-enum { SHARED_MOST_JOBS = 16, SHARED_MOST_TRANSFERS = 16, SHARED_MOST_LINKS = 16 };
+enum { SHARED_MOST_JOBS = 8, SHARED_MOST_TRANSFERS = 16, SHARED_MOST_LINKS = 6 };
 
 // A transfer in progress.
 struct shared_transfer {

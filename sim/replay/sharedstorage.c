@@ -6,12 +6,15 @@
 #include <string.h>
 
 #include "mem.h"
+#include "savetime.h"
 #include "sharedask.h"
 #include "units.h"
 #include "world.h"
 
 // A link counts for somebody who could lose this share on it (see coupling.c).
 static const double least_loss = 0.005;
+// The same for the streams of a transfer.
+static const double least_stream_loss = 0.01;
 // Where even the most that a job can lose to transfers is below this share of its step, the mean
 // field is the answer (see coupling.c).
 static const double mean_field_loss = 0.01;
@@ -198,6 +201,17 @@ static enum sand_rc find_own_loads(struct sand_world *w, struct sand_world_job *
     own->loads = alone.loads;
     own->n_loads = alone.n_loads;
     return set_mark(w, j, &own->mark);
+}
+
+// What goes wrong here goes wrong again, and is said, when the transfer begins.
+double sand_shared_longer_s(struct sand_world *w, struct sand_world_job *j, int reading)
+{
+    const struct sand_shared_route *route;
+    if (!w->shared || !(j->bytes > 0) || find_route(w, j, reading, &route) != SAND_OK || route->cut)
+        return 0;
+    const double alone_Bps = sand_streams_alone_Bps(&route->streams) * route->streams.n;
+    const double said_Bps = sand_savetime_Bps(w->cluster, j->spec, reading);
+    return alone_Bps < said_Bps ? j->bytes / alone_Bps - j->bytes / said_Bps : 0;
 }
 
 // ---- what is in progress ------------------------------------------------------------------------
@@ -437,19 +451,30 @@ static enum sand_rc rate_job(struct sand_world *w, const struct shared_stepper *
     return sand_life_slow(w, stepper->job, SAND_SLOW_TRANSFERS, more_ns);
 }
 
-// Links on which others may cost the transfer something: where its streams could want more than
-// their even share.
+// Of what a stream wants, what others may cost it on a link: steps for the share of time that they
+// are there, other transfers always.
+static double stream_loss(const struct shared_link *link, const struct sand_stream_link *own,
+                          double want_Bps)
+{
+    const double others_Bps = link->transfers_Bps - own->streams * want_Bps;
+    const double even_Bps = own->capacity_Bps / (link->hops + link->streams);
+    const double steps = link->peak_Bps > link->transfers_Bps
+                             ? link->steps_Bps / (link->peak_Bps - link->transfers_Bps)
+                             : 0;
+    const double present = others_Bps > least_loss * own->capacity_Bps ? 1 : steps;
+    return is_full(link) ? present * fmax(0, 1 - even_Bps / want_Bps) : 0;
+}
+
+// Links on which others may cost the transfer something.
 static enum sand_rc find_transfer_links(struct sand_shared *s, const struct shared_transfer *t)
 {
     const double want_Bps = fmin(t->most_Bps, t->server_Bps);
     shared_question_begin(s);
     for (size_t i = 0; i < t->route->streams.n_links; i++) {
         const struct sand_stream_link *own = &t->route->streams.links[i];
-        const struct shared_link *link = &s->links[own->link];
-        const double others_Bps = link->steps_Bps + link->transfers_Bps - own->streams * want_Bps;
-        const double even_Bps = own->capacity_Bps / (link->hops + link->streams);
-        if (is_full(link) && want_Bps > even_Bps && others_Bps >= least_loss * own->capacity_Bps)
-            SAND_TRY(shared_question_link(s, own->link, want_Bps / even_Bps));
+        const double loss = stream_loss(&s->links[own->link], own, want_Bps);
+        if (loss >= least_stream_loss)
+            SAND_TRY(shared_question_link(s, own->link, loss));
     }
     shared_question_cut(s);
     return SAND_OK;

@@ -54,6 +54,10 @@ void sand_shared_forget(struct sand_world_job *j);
 // Something that matters here has changed, or may have.
 void sand_shared_note(struct sand_world *w);
 
+// How much longer the job's save or restore takes alone than its NICs and the servers say, for what
+// the fabric gives its streams; 0 where storage has a network of its own.
+double sand_shared_longer_s(struct sand_world *w, struct sand_world_job *j, int reading);
+
 // At the end of an instant, after sand_coupling_settle.
 enum sand_rc sand_shared_settle(struct sand_world *w);
 
