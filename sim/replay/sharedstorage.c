@@ -187,6 +187,26 @@ static enum sand_rc find_route(struct sand_world *w, struct sand_world_job *j, i
     return set_mark(w, j, &route->mark);
 }
 
+int sand_shared_meets_own(const struct sand_world *w, const struct sand_world_job *j)
+{
+    const int saves = j->checkpoint && j->spec->checkpoint.mode == SAND_SAVE_ASYNC;
+    return w->shared && !w->ailing && (saves || j->spec->sequence_B > 0);
+}
+
+enum sand_rc sand_shared_keep(struct sand_world *w, struct sand_world_job *j,
+                              struct sand_link_load *loads, size_t n_loads)
+{
+    enum sand_rc rc = open_job(j);
+    if (rc != SAND_OK) {
+        sand_free(loads);
+        return rc;
+    }
+    clear_loads(&j->shared->own);
+    j->shared->own.loads = loads;
+    j->shared->own.n_loads = n_loads;
+    return set_mark(w, j, &j->shared->own.mark);
+}
+
 // A job alone in its cluster has its loads found here, when a transfer first meets its steps.
 static enum sand_rc find_own_loads(struct sand_world *w, struct sand_world_job *j)
 {
@@ -195,12 +215,9 @@ static enum sand_rc find_own_loads(struct sand_world *w, struct sand_world_job *
     struct sand_shared_loads *own = &j->shared->own;
     if (is_current(w, j, &own->mark))
         return SAND_OK;
-    clear_loads(own);
     const struct sand_step_question question = sand_steptime_question(w, j);
     SAND_TRY(sand_steptime_alone(w, &question, 1, &alone));
-    own->loads = alone.loads;
-    own->n_loads = alone.n_loads;
-    return set_mark(w, j, &own->mark);
+    return sand_shared_keep(w, j, alone.loads, alone.n_loads);
 }
 
 // What goes wrong here goes wrong again, and is said, when the transfer begins.

@@ -51,6 +51,12 @@ enum sand_rc sand_shared_open(struct sand_world *w);
 void sand_shared_close(struct sand_world *w);
 void sand_shared_forget(struct sand_world_job *j);
 
+// Whether the steps of a job alone in its cluster meet transfers of its own, so that their loads
+// are needed; then they are kept here, as found with every part as built. Takes `loads` over.
+int sand_shared_meets_own(const struct sand_world *w, const struct sand_world_job *j);
+enum sand_rc sand_shared_keep(struct sand_world *w, struct sand_world_job *j,
+                              struct sand_link_load *loads, size_t n_loads);
+
 // Something that matters here has changed, or may have.
 void sand_shared_note(struct sand_world *w);
 

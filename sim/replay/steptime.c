@@ -186,9 +186,12 @@ static enum sand_rc ask_alone(struct sand_world *w, struct sand_world_job *j,
                               struct sand_step_profile *profile)
 {
     const struct sand_step_question q = question_on(w, j, j->nodes);
+    const int keeps = !w->coupling && sand_shared_meets_own(w, j);
     struct sand_steptime_alone alone;
-    SAND_TRY(sand_steptime_alone(w, &q, w->coupling != NULL, &alone));
+    SAND_TRY(sand_steptime_alone(w, &q, w->coupling || keeps, &alone));
     *profile = alone.profile;
+    if (keeps)
+        return sand_shared_keep(w, j, alone.loads, alone.n_loads);
     return w->coupling ? sand_coupling_place(w, j, alone.loads, alone.n_loads) : SAND_OK;
 }
 

@@ -138,7 +138,8 @@ enum sand_rc sand_joint_prepare(const struct sand_joint_question *question,
         return sand_fail(diag, SAND_ERR_NOMEM, "out of memory");
     p->n = (uint32_t)question->n;
     p->pipelines = question->pipelines != 0;
-    p->together = p->n <= SAND_JOINT_TOGETHER || p->pipelines || question->together;
+    p->together = p->n <= SAND_JOINT_TOGETHER || question->n_transfers > 0 || p->pipelines ||
+                  question->together;
     p->n_steps = question->n_steps;
     p->n_offsets = question->n_offsets;
     const enum sand_rc rc = fill(question, solver, self, p, diag);

@@ -30,7 +30,7 @@ struct sand_joint_question {
     const uint32_t *links; // the shared links that may bind, ascending
     size_t n_links;
     const double *background_Bps; // taken off such a link; NULL: nothing
-    int together;                 // play all together, however many: the twin of that
+    int together;  // play all together, however many: the twin of that; always with transfers
     int pipelines; // play whole pipelines: the twin of playing their skeletons (skeleton.h)
     uint32_t n_steps, n_offsets; // of each job, start offsets: so many; 0: see sand_joint_solve
 };
