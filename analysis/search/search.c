@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "best.h"
+#include "longstep.h"
 #include "mem.h"
 #include "space.h"
 #include "train.h"
@@ -18,11 +19,13 @@
 // GB).
 static const double WITHIN_REACH = 1.5;
 
-// Two placements of a frame: without and with virtual stages, whose last stage sends to the first.
+// Placements of a frame: without and with virtual stages, whose last stage sends to the first; and
+// with the rings that what is shared out needs.
 struct placement {
     struct sand_step_layout layout;
-    int known;
+    struct sand_split split; // one that it is of
 };
+enum { MOST_PLACEMENTS = 8 };
 
 struct search {
     const struct sand_search_question *q;
@@ -30,7 +33,8 @@ struct search {
     struct sand_job_spec job; // the split under way
     uint32_t *nodes;
     struct best overall, by_shape, refused;
-    struct placement placements[2];
+    struct placement placements[MOST_PLACEMENTS];
+    size_t n_placements;
     double least_B; // memory of result->nearest
     struct sand_diag *diag;
 };
@@ -46,16 +50,27 @@ static struct sand_step_question ask_about(const struct search *s)
                                        .folding = SAND_FOLD};
 }
 
+static int is_of(const struct placement *placement, const struct sand_split *split)
+{
+    return (placement->split.virtual_stages > 1) == (split->virtual_stages > 1) &&
+           sand_step_rings_alike(&placement->split, split);
+}
+
 static enum sand_rc find_layout(struct search *s, const struct sand_step_layout **layout)
 {
-    struct placement *p = &s->placements[s->job.split.virtual_stages > 1];
-    if (!p->known) {
-        const struct sand_step_question question = ask_about(s);
-        SAND_TRY(sand_step_layout_find(&question, &p->layout, s->diag));
-        p->known = 1;
-        s->result->layouts++;
-    }
+    const struct sand_split *split = &s->job.split;
+    size_t i = 0;
+    while (i < s->n_placements && !is_of(&s->placements[i], split))
+        i++;
+    struct placement *p = &s->placements[i < MOST_PLACEMENTS ? i : 0]; // the first makes room
     *layout = &p->layout;
+    if (i < s->n_placements)
+        return SAND_OK;
+    const struct sand_step_question question = ask_about(s);
+    SAND_TRY(sand_step_layout_find(&question, &p->layout, s->diag));
+    p->split = *split;
+    s->n_placements += i < MOST_PLACEMENTS;
+    s->result->layouts++;
     return SAND_OK;
 }
 
@@ -104,10 +119,11 @@ static enum sand_rc visit_all(struct search *s, uint32_t gpus, sand_search_progr
 {
     struct sand_split *frames = NULL;
     size_t n = 0;
-    SAND_TRY(space_frames(s->q->job, gpus, &frames, &n));
+    const uint32_t domain_gpus = s->q->fabric->nodes_per_domain * s->q->fabric->gpus_per_node;
+    SAND_TRY(space_frames(s->q->job, gpus, domain_gpus, &frames, &n));
     enum sand_rc rc = SAND_OK;
     for (size_t i = 0; rc == SAND_OK && i < n; i++) {
-        s->placements[0].known = s->placements[1].known = 0;
+        s->n_placements = 0;
         rc = space_variants(s->q->job, &frames[i], visit, s);
         if (progress)
             progress(self, 0.8 * (double)(i + 1) / (double)n);
@@ -125,7 +141,9 @@ static enum sand_rc simulate(struct search *s, struct sand_oracle *oracle,
     *hit = (struct sand_search_hit){.of = *candidate};
     s->job.split = candidate->split;
     const struct sand_step_question question = ask_about(s);
-    SAND_TRY(sand_oracle_step(oracle, &question, &hit->profile, s->diag));
+    int shortened = 0;
+    SAND_TRY(long_step(oracle, &question, &hit->profile, &shortened, s->diag));
+    s->result->n_shortened += shortened != 0;
     s->result->n_hits++;
     return SAND_OK;
 }
@@ -175,6 +193,7 @@ static int compare_hits(const void *a, const void *b)
                               {x->split.virtual_stages, y->split.virtual_stages},
                               {x->split.recompute, y->split.recompute},
                               {x->split.sharding, y->split.sharding},
+                              {x->split.shard_group, y->split.shard_group},
                               {x->split.distributed_optimizer, y->split.distributed_optimizer},
                               {x->split.sequence_parallel, y->split.sequence_parallel}};
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)

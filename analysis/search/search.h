@@ -17,7 +17,8 @@
 
 // What is chosen: tp, cp, pp, dp, ep of models with experts, rank order, virtual stages,
 // micro-batch, sequence parallelism, recomputation (none, selective, full) and what the replicas
-// share out (nothing, optimizer state, gradients, parameters). All else is the job's: model,
+// share out (nothing, optimizer state, gradients, parameters; the latter two also in groups of the
+// copies in a scale-up domain, HSDP). All else is the job's: model,
 // software, sequence, global batch, precision, attention, overlap, buckets.
 struct sand_search_question {
     const struct sand_cluster *cluster;
@@ -54,7 +55,7 @@ struct sand_search_result {
     uint64_t too_big_activations;    // exceed the memory, activations and buffers the more
     uint64_t layouts;                // placements that were routed
     struct sand_search_hit *hits;    // fastest first
-    size_t n_hits;
+    size_t n_hits, n_shortened;      // the latter: of many micro-batches, from two shorter steps
     // What the closed form has faster than the best, had the GPU up to half as much memory again:
     // fastest first, one a shape.
     struct sand_search_candidate refused[SAND_SEARCH_REFUSED];

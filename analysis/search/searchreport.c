@@ -99,18 +99,27 @@ static void print_counts(const struct sand_search_view *view, FILE *out)
             " by activations and buffers); %zu simulated\n",
             r->considered, r->layouts, r->impossible, too_big, r->too_big_state,
             r->too_big_activations, r->n_hits);
+    if (r->n_shortened > 0)
+        fprintf(out,
+                "of these %zu with very many micro-batches, as the straight line through two "
+                "shorter steps\n",
+                r->n_shortened);
 }
 
 static void print_split(const struct sand_split *s, FILE *out)
 {
+    char shards[32];
+    const int n = snprintf(shards, sizeof shards, "%s", sharding_word(s));
+    if (s->shard_group > 0)
+        snprintf(shards + n, sizeof shards - (size_t)n, "/%" PRIu32, s->shard_group);
     fprintf(out,
             " %3" PRIu32 " %3" PRIu32 " %3" PRIu32 " %4" PRIu32 " %3" PRIu32 " %3" PRIu32
-            " %3" PRIu32 " %-9s %-6s",
+            " %3" PRIu32 " %-9s %-9s",
             s->tp, s->cp, s->pp, s->dp, s->ep > 1 ? s->ep : 1, s->virtual_stages, s->micro_batch,
-            recompute_word(s), sharding_word(s));
+            recompute_word(s), shards);
 }
 
-static const char split_heading[] = "  tp  cp  pp   dp  ep  vs  mb recompute shards";
+static const char split_heading[] = "  tp  cp  pp   dp  ep  vs  mb recompute shards   ";
 
 static void print_hits(const struct sand_search_view *view, FILE *out)
 {
@@ -169,6 +178,8 @@ static void print_element(const struct sand_search_hit *hit, FILE *out)
             s->tp, s->cp, s->pp, s->dp, s->virtual_stages, s->micro_batch, s->global_batch,
             order_word(s), recompute_word(s), yes_no(s->sequence_parallel),
             yes_no(s->distributed_optimizer), shards[s->sharding]);
+    if (s->shard_group > 0)
+        fprintf(out, "  shard_group=\"%" PRIu32 "\"\n", s->shard_group);
     if (s->ep > 1)
         fprintf(out, "  and inside: <experts ep=\"%" PRIu32 "\" expert_tp=\"%" PRIu32 "\"/>\n",
                 s->ep, s->expert_tp > 0 ? s->expert_tp : s->tp);
@@ -202,6 +213,7 @@ VALUE(cp, hit->of.split.cp)
 VALUE(pp, hit->of.split.pp)
 VALUE(dp, hit->of.split.dp)
 VALUE(ep, hit->of.split.ep > 1 ? hit->of.split.ep : 1)
+VALUE(shard_group, hit->of.split.shard_group)
 VALUE(virtual_stages, hit->of.split.virtual_stages)
 VALUE(micro_batch, hit->of.split.micro_batch)
 VALUE(sequence_parallel, hit->of.split.sequence_parallel)
@@ -230,6 +242,7 @@ static const struct column columns[] = {
     {"recompute", recompute_word, NULL},
     {"sequence_parallel", NULL, sequence_parallel_of},
     {"sharding", sharding_word, NULL},
+    {"shard_group", NULL, shard_group_of},
     {"memory_B", NULL, memory_of},
     {"step_s", NULL, step_of},
     {"closed_form_s", NULL, closed_form_of},

@@ -9,7 +9,20 @@
 struct frames {
     struct sand_split *list;
     size_t n, capacity;
+    uint32_t domain_gpus;
 };
+
+// Copies of the first stage in the first scale-up domain; 0 if that is one, all, or groups of as
+// many do not come out even.
+static uint32_t domain_copies(const struct sand_split *split, uint32_t domain_gpus)
+{
+    const uint32_t cp = split->cp, all = split->dp * cp, room = domain_gpus / split->tp;
+    const uint32_t apart = split->order == SAND_RANKS_TP_CP_PP_DP ? cp * split->pp : cp;
+    const uint32_t whole = room < cp ? 0 : (room - cp) / apart + 1; // replicas
+    const uint32_t left = room > whole * apart ? room - whole * apart : 0;
+    const uint32_t copies = whole * cp + (left < cp ? left : cp);
+    return copies > 1 && copies < all && all % copies == 0 ? copies : 0;
+}
 
 // Both rank orders, where pipeline and data parallelism could change places.
 static enum sand_rc add_orders(struct frames *frames, struct sand_split split)
@@ -19,6 +32,7 @@ static enum sand_rc add_orders(struct frames *frames, struct sand_split split)
     for (int i = 0; i < n_orders; i++) {
         if (n_orders > 1)
             split.order = orders[i];
+        split.shard_group = domain_copies(&split, frames->domain_gpus);
         SAND_TRY(sand_grow((void **)&frames->list, &frames->capacity, frames->n + 1,
                            sizeof *frames->list));
         frames->list[frames->n++] = split;
@@ -56,13 +70,12 @@ static enum sand_rc add_pipelines(struct frames *frames, const struct sand_job_s
     return SAND_OK;
 }
 
-enum sand_rc space_frames(const struct sand_job_spec *job, uint32_t gpus,
+enum sand_rc space_frames(const struct sand_job_spec *job, uint32_t gpus, uint32_t domain_gpus,
                           struct sand_split **frames, size_t *n)
 {
-    struct frames found = {0};
+    struct frames found = {.domain_gpus = domain_gpus};
     struct sand_split split = job->split;
     enum sand_rc rc = SAND_OK;
-    split.shard_group = 0; // all copies share out
     for (split.tp = 1; rc == SAND_OK && split.tp <= gpus && split.tp <= job->model->n_heads;
          split.tp++) {
         if (gpus % split.tp != 0)
@@ -82,6 +95,17 @@ enum sand_rc space_frames(const struct sand_job_spec *job, uint32_t gpus,
 
 // ---- variants -----------------------------------------------------------------------------------
 
+// Sharded gradients and parameters also in groups.
+static enum sand_rc visit_groups(const struct sand_split *frame, struct sand_split split,
+                                 space_visit *visit, void *self)
+{
+    split.shard_group = 0;
+    SAND_TRY(visit(self, &split));
+    split.shard_group = frame->shard_group;
+    const int grouped = split.shard_group > 0 && split.sharding != SAND_SHARD_OPTIMIZER;
+    return grouped ? visit(self, &split) : SAND_OK;
+}
+
 static enum sand_rc visit_shardings(const struct sand_split *frame, space_visit *visit, void *self)
 {
     static const enum sand_sharding shardings[] = {SAND_SHARD_OPTIMIZER, SAND_SHARD_OPTIMIZER,
@@ -91,7 +115,7 @@ static enum sand_rc visit_shardings(const struct sand_split *frame, space_visit 
     for (int i = 0; i < n; i++) {
         split.sharding = shardings[i];
         split.distributed_optimizer = i > 0;
-        SAND_TRY(visit(self, &split));
+        SAND_TRY(visit_groups(frame, split, visit, self));
     }
     return SAND_OK;
 }

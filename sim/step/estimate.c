@@ -6,114 +6,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "mem.h"
-#include "steprings.h"
+#include "shardedpass.h"
 #include "traffic.h"
 #include "train.h"
 #include "work.h"
-
-// ---- layouts ------------------------------------------------------------------------------------
-
-// How often flows of a kind cross each link.
-static void add_loads(const struct step_traffic *traffic, uint32_t kind, double *load)
-{
-    for (uint32_t l = 0; l < traffic->n_links; l++)
-        load[l] = 0;
-    for (size_t e = 0; e < traffic->n_edges; e++) {
-        const struct step_edge *edge = &traffic->edges[e];
-        const uint32_t *links = step_edge_links(traffic, edge);
-        for (uint32_t i = 0; traffic->flows[edge->flow].kind == kind && i < edge->n_links; i++)
-            load[links[i]] += step_edge_weight(edge, i);
-    }
-}
-
-// Users of one kind share a link evenly; the smallest share counts. 0: no link has a user.
-static double smallest_share_Bps(const struct step_traffic *traffic, const double *load)
-{
-    double least_Bps = 0;
-    for (uint32_t l = 0; l < traffic->n_links; l++)
-        if (load[l] > 0 && (least_Bps <= 0 || traffic->links[l].capacity_Bps < least_Bps * load[l]))
-            least_Bps = traffic->links[l].capacity_Bps / load[l];
-    return least_Bps;
-}
-
-// Whether a link that holds the rings back carries the other kind too.
-static int meets_rings(const struct step_traffic *traffic, double rate_Bps, const double *ring_load,
-                       const double *load)
-{
-    for (uint32_t l = 0; l < traffic->n_links; l++)
-        if (load[l] > 0 && traffic->links[l].capacity_Bps <= rate_Bps * ring_load[l] * (1 + 1e-9))
-            return 1;
-    return 0;
-}
-
-static void fill_rings(const struct step_traffic *traffic, double *ring_load, double *load,
-                       uint32_t ring_kind, struct sand_step_layout *layout)
-{
-    add_loads(traffic, ring_kind, ring_load);
-    layout->rate_Bps[ring_kind] = smallest_share_Bps(traffic, ring_load);
-    if (!(layout->rate_Bps[ring_kind] > 0))
-        return;
-    for (uint32_t kind = 0; kind < STEP_FLOW_RING; kind++) {
-        add_loads(traffic, kind, load);
-        if (meets_rings(traffic, layout->rate_Bps[ring_kind], ring_load, load))
-            layout->meets_rings[kind] = 1;
-    }
-}
-
-static void fill_layout(const struct step_traffic *traffic, double *ring_load, double *load,
-                        struct sand_step_layout *layout)
-{
-    *layout = (struct sand_step_layout){.copies = traffic->dp,
-                                        .expert_copies = traffic->experts.copies,
-                                        .expert_domains = traffic->experts.domains,
-                                        .experts_inside = traffic->experts.inside,
-                                        .tp = traffic->tp,
-                                        .cp = traffic->cp,
-                                        .send = traffic->send};
-    memcpy(layout->rings, traffic->rings, sizeof layout->rings);
-    for (uint32_t kind = STEP_FLOW_RING; kind < STEP_FLOW_KINDS; kind++)
-        fill_rings(traffic, ring_load, load, kind, layout);
-    for (uint32_t kind = 0; kind < STEP_FLOW_RING; kind++) {
-        add_loads(traffic, kind, load);
-        layout->rate_Bps[kind] = smallest_share_Bps(traffic, load);
-    }
-}
-
-// Kinds of rings as bits; they do not depend on how state is cut.
-static uint32_t rings_used(const struct sand_split *split)
-{
-    uint32_t used = 0;
-    for (int experts = 0; experts < 2; experts++) {
-        const struct step_exchange e = step_exchange_of(split, SAND_STATE_FLAT, experts);
-        used |= 1u << e.reduce | 1u << e.across | 1u << e.gather;
-    }
-    return used & ((1u << STEP_RINGS) - 1);
-}
-
-int sand_step_rings_alike(const struct sand_split *a, const struct sand_split *b)
-{
-    const uint32_t in_groups = 1u << STEP_RING_SHARDS | 1u << STEP_RING_EXPERT_SHARDS;
-    const uint32_t used = rings_used(a);
-    return used == rings_used(b) &&
-           (!(used & in_groups) || sand_split_shards(a) == sand_split_shards(b));
-}
-
-enum sand_rc sand_step_layout_find(const struct sand_step_question *question,
-                                   struct sand_step_layout *layout, struct sand_diag *diag)
-{
-    struct step_traffic traffic;
-    SAND_TRY(step_traffic_build(question, NULL, 0, &traffic, diag));
-    double *ring_load = sand_calloc(traffic.n_links, sizeof *ring_load);
-    double *load = sand_calloc(traffic.n_links, sizeof *load);
-    const enum sand_rc rc = ring_load == NULL || load == NULL ? SAND_ERR_NOMEM : SAND_OK;
-    if (rc == SAND_OK)
-        fill_layout(&traffic, ring_load, load, layout);
-    step_traffic_free(&traffic);
-    sand_free(ring_load);
-    sand_free(load);
-    return rc == SAND_OK ? rc : sand_fail(diag, rc, "out of memory");
-}
 
 // ---- one stage ----------------------------------------------------------------------------------
 
@@ -121,6 +17,9 @@ enum sand_rc sand_step_layout_find(const struct sand_step_question *question,
 // context-parallel traffic, exposed sharded traffic. And what its replicas exchange once a step.
 struct stage {
     double forward_s, backward_s, tp_s, dp_s;
+    struct sharded_alone alone; // of a stage without neighbours
+    double piles_up_s;          // on the rings, with every micro-batch
+    double through_s; // both ways, from input to output, of a micro-batch that comes alone
     double first_backward_s, first_forward_s; // of its first chunk, which begins and ends a step
     double weights_s;                         // of a zero-bubble backward, apart
     double reduce_s, gather_s;                // all pieces of all chunks
@@ -168,7 +67,8 @@ static struct following follows(const struct step_chunk *chunk,
                                             layout->meets_rings[STEP_FLOW_EXPERTS_OUT] * outside_s};
 }
 
-// One piece's collective: how long its legs take one after another, and each on its rings.
+// One piece's collective: how long its legs take one after another, and how long all of them
+// together take up the links that hold rings of a kind back.
 struct legs {
     double all_s, on_s[STEP_RINGS];
 };
@@ -177,57 +77,112 @@ static struct legs legs_of(const struct sand_step_layout *layout, const struct s
 {
     struct legs legs = {.all_s = 0};
     for (int ring = 0; ring < STEP_RINGS; ring++) {
-        legs.on_s[ring] = transfer_s(load->hop_B[ring], load->latency_s[ring],
-                                     layout->rate_Bps[STEP_FLOW_RING + ring]);
-        legs.all_s += legs.on_s[ring];
+        const double alone_s = transfer_s(load->hop_B[ring], load->latency_s[ring],
+                                          layout->rate_Bps[STEP_FLOW_RING + ring]);
+        legs.all_s += alone_s;
+        legs.on_s[ring] += alone_s;
+        for (int met = 0; met < STEP_RINGS; met++)
+            if (met != ring)
+                legs.on_s[met] +=
+                    transfer_s(load->hop_B[ring], 0, layout->rings_meet_Bps[met][ring]);
     }
     return legs;
 }
 
-// What sharding adds to a pass whose rings are free for `free_s`: the part of its traffic that
-// compute waits for, or the time by which the busiest rings are slower. Pieces follow each other
-// from one kind of rings to the next.
-static double sharding_s(const struct step_header *h, const struct step_chunk *chunk, double free_s,
-                         const struct legs *gather, const struct legs *reduce)
+// The busiest rings of one piece's collectives. Pieces follow each other from one kind to the next.
+// `gathers`: of the kinds by which weights come.
+static int busiest_ring(const struct legs *gather, const struct legs *reduce,
+                        const struct step_ring_load *gathers)
 {
-    const double late_s = h->exposed_gather * gather->all_s + h->exposed_reduce * reduce->all_s;
-    double busiest_s = 0;
-    for (int ring = 0; ring < STEP_RINGS; ring++)
-        busiest_s = larger(busiest_s, gather->on_s[ring] + reduce->on_s[ring]);
-    return chunk->pieces * larger(late_s, busiest_s - free_s / chunk->pieces);
+    double most_s = 0;
+    int busiest = 0;
+    for (int ring = 0; ring < STEP_RINGS; ring++) {
+        const double on_s = gather->on_s[ring] + reduce->on_s[ring];
+        if (on_s > most_s && (gathers == NULL || gathers->hop_B[ring] > 0)) {
+            most_s = on_s;
+            busiest = ring;
+        }
+    }
+    return busiest;
+}
+
+// Pieces of a sharded chunk whose passes take `work_s`, `on_rings_s` of it on the rings' links.
+static struct sharded_pieces sharded_pieces(const struct step_header *h,
+                                            const struct sand_step_layout *layout,
+                                            const struct step_chunk *chunk, const double *work_s,
+                                            const double *on_rings_s)
+{
+    const struct legs gather = legs_of(layout, &chunk->gather),
+                      reduce = legs_of(layout, &chunk->reduce);
+    const int ring = busiest_ring(&gather, &reduce, &chunk->gather);
+    const double late = h->exposed_reduce, first_s = smaller(reduce.on_s[ring], reduce.all_s);
+    const double beside_gather = 1 - h->exposed_gather, then_s = reduce.all_s - first_s;
+    struct sharded_pieces pieces = {.n = chunk->pieces,
+                                    .reduce_s = {(1 - late) * first_s, (1 - late) * then_s},
+                                    .late_reduce_s = {late * first_s, late * then_s}};
+    for (int b = 0; b < 2; b++) {
+        const int gathers = b == 0 || h->gather_backward;
+        pieces.work_s[b] = work_s[b] / chunk->pieces;
+        pieces.other_s[b] = on_rings_s[b] / chunk->pieces;
+        pieces.gather_s[b] = gathers ? beside_gather * gather.on_s[ring] : 0;
+        pieces.late_gather_s[b] = gathers ? h->exposed_gather * gather.all_s : 0;
+    }
+    return pieces;
+}
+
+// By how much the busiest rings need longer for a micro-batch than the stage: that adds up to the
+// end of the step.
+static double piles_up_s(const struct step_header *h, const struct sand_step_layout *layout,
+                         const struct step_chunk *chunk, double both_s)
+{
+    const struct legs gather = legs_of(layout, &chunk->gather),
+                      reduce = legs_of(layout, &chunk->reduce);
+    const int ring = busiest_ring(&gather, &reduce, NULL);
+    const double gathers = h->gather_backward ? 2 : 1;
+    const double on_s = gathers * gather.on_s[ring] + reduce.on_s[ring];
+    return larger(0, chunk->pieces * on_s - both_s);
+}
+
+static void add_sharded(const struct step_header *h, const struct sand_step_layout *layout,
+                        const struct step_chunk *chunk, const double *work_s,
+                        const double *on_rings_s, struct stage *stage, struct sharded_pass *pass)
+{
+    const struct sharded_pieces p = sharded_pieces(h, layout, chunk, work_s, on_rings_s);
+    *pass = sharded_pass_find(&p);
+    stage->piles_up_s += piles_up_s(h, layout, chunk, pass->occupied_s[0] + pass->occupied_s[1]);
+    if (h->pp == 1)
+        stage->alone = sharded_alone_find(&p, h->micro_batches);
 }
 
 static void add_chunk(const struct step_header *h, const struct sand_step_layout *layout,
                       const struct step_chunk *chunk, struct stage *stage)
 {
-    const struct legs nothing = {.all_s = 0}, gather = legs_of(layout, &chunk->gather),
-                      reduce = legs_of(layout, &chunk->reduce);
-    double pass_s[2] = {chunk->forward_s, chunk->backward_s}, free_s[2];
+    const double gather_s = legs_of(layout, &chunk->gather).all_s;
+    const double reduce_s = legs_of(layout, &chunk->reduce).all_s;
+    double work_s[2] = {chunk->forward_s, chunk->backward_s}, on_rings_s[2];
     for (int b = 0; b < 2; b++) {
         const struct following f = follows(chunk, layout, b);
-        pass_s[b] += f.all_s;
-        free_s[b] = pass_s[b] - f.on_rings_s;
+        work_s[b] += f.all_s;
+        on_rings_s[b] = f.on_rings_s;
         stage->tp_s += f.all_s;
     }
-    for (int b = 0; b < 2 && h->sharded; b++) {
-        const double adds_s =
-            sharding_s(h, chunk, free_s[b], b == 0 || h->gather_backward ? &gather : &nothing,
-                       b == 0 ? &nothing : &reduce);
-        pass_s[b] += adds_s;
-        stage->dp_s += adds_s;
-    }
+    struct sharded_pass pass = {{work_s[0], work_s[1]}, {work_s[0], work_s[1]}};
+    if (h->sharded)
+        add_sharded(h, layout, chunk, work_s, on_rings_s, stage, &pass);
+    stage->dp_s += pass.occupied_s[0] + pass.occupied_s[1] - work_s[0] - work_s[1];
     if (stage->first_pieces == 0) {
         stage->first_pieces = chunk->pieces;
-        stage->first_forward_s = pass_s[0];
-        stage->first_backward_s = pass_s[1];
-        stage->first_reduce_s = reduce.all_s;
-        stage->first_gather_s = gather.all_s;
+        stage->first_forward_s = pass.through_s[0];
+        stage->first_backward_s = pass.through_s[1];
+        stage->first_reduce_s = reduce_s;
+        stage->first_gather_s = gather_s;
     }
-    stage->forward_s += pass_s[0];
-    stage->backward_s += pass_s[1] + chunk->weights_s;
+    stage->forward_s += pass.occupied_s[0];
+    stage->backward_s += pass.occupied_s[1] + chunk->weights_s;
+    stage->through_s += pass.through_s[0] + pass.through_s[1] + chunk->weights_s;
     stage->weights_s += chunk->weights_s;
-    stage->reduce_s += chunk->pieces * reduce.all_s;
-    stage->gather_s += chunk->pieces * gather.all_s;
+    stage->reduce_s += chunk->pieces * reduce_s;
+    stage->gather_s += chunk->pieces * gather_s;
 }
 
 // ---- stages that stand for all ------------------------------------------------------------------
@@ -302,6 +257,14 @@ static double mean_both_s(const struct stages *all, uint32_t pp)
     return sum_s / pp;
 }
 
+static double mean_through_s(const struct stages *all, uint32_t pp)
+{
+    double sum_s = 0;
+    for (uint32_t i = 0; i < all->n; i++)
+        sum_s += all->weight[i] * all->stage[i].through_s;
+    return sum_s / pp;
+}
+
 static double slowest_both_s(const struct stages *all)
 {
     double most_s = 0;
@@ -318,17 +281,18 @@ static double slowest_both_s(const struct stages *all)
 static double plain_s(const struct stages *all, const struct step_header *h, double send_s)
 {
     const double pp = h->pp;
-    const double slowest_s = slowest_both_s(all), mean_s = mean_both_s(all, h->pp);
+    const double slowest_s = slowest_both_s(all), mean_s = mean_through_s(all, h->pp);
     double cycle_s = larger(slowest_s, mean_s + 2 * send_s * (pp - 1) / pp);
     if (pp > 2) // the last two stages
         cycle_s = larger(
             cycle_s,
-            (both_s(&all->stage[all->n - 1]) + both_s(&all->stage[all->n - 2]) + 2 * send_s) / 2);
+            (all->stage[all->n - 1].through_s + all->stage[all->n - 2].through_s + 2 * send_s) / 2);
     const double held_up = larger(0, h->micro_batches - pp);
     // Gradients of weights do not hold up the stage before, and fill as much of the bubble (ZB-H1).
     const double filled_s = 2 * (pp - 1) * all->stage[all->n / 2].weights_s;
-    return pp * mean_s - filled_s + 2 * send_s * (pp - 1) + (h->micro_batches - 1.0) * slowest_s +
-           held_up * (cycle_s - slowest_s);
+    const struct stage *last = &all->stage[all->n - 1]; // in which both ways follow each other
+    return pp * mean_s - last->through_s + both_s(last) - filled_s + 2 * send_s * (pp - 1) +
+           (h->micro_batches - 1.0) * slowest_s + held_up * (cycle_s - slowest_s);
 }
 
 // The stage that ends last begins when the first micro-batch has passed the first chunks of those
@@ -358,10 +322,17 @@ static double interleaved_s(const struct stages *all, const struct step_header *
            2 * send_s * ((double)h->pp * h->chunks - 1);
 }
 
+// All micro-batches through the slowest stage.
+static double work_s(const struct stages *all, const struct step_header *h)
+{
+    return h->pp == 1 && h->sharded ? all->stage[0].alone.work_s
+                                    : h->micro_batches * slowest_both_s(all);
+}
+
 static double pipeline_s(const struct stages *all, const struct step_header *h, double send_s)
 {
     if (h->pp == 1)
-        return h->micro_batches * slowest_both_s(all);
+        return work_s(all, h);
     return h->chunks > 1 ? interleaved_s(all, h, send_s) : plain_s(all, h, send_s);
 }
 
@@ -440,7 +411,9 @@ static void add_once_a_step(const struct step_header *h, const struct stages *al
     const struct reductions reduced = reductions(h, all, send_s);
     if (h->sharded) {
         p->weights_s = (1 - h->exposed_gather) * first->first_gather_s;
-        p->gradients_s = (1 - h->exposed_reduce) * first->first_reduce_s;
+        p->gradients_s =
+            h->pp == 1 ? first->alone.left_s : (1 - h->exposed_reduce) * first->first_reduce_s;
+        p->gradients_s = larger(p->gradients_s, h->micro_batches * first->piles_up_s);
         return;
     }
     p->weights_s = gather_s(h, first);
@@ -461,7 +434,9 @@ static void share_out(const struct step_setting *set, const struct step_header *
         dp_s += all->weight[i] * all->stage[i].dp_s / pp;
     }
     e->exposed_tp_s = m * tp_s;
-    e->exposed_dp_s = m * dp_s + phases->wave_s + phases->gradients_s + phases->weights_s;
+    const double ends_s =
+        pp > 1 ? 0 : phases->work_s - m * phases->slowest_s; // first and last pass
+    e->exposed_dp_s = m * dp_s + ends_s + phases->wave_s + phases->gradients_s + phases->weights_s;
     e->exposed_pp_s = phases->sends_s;
     e->compute_s = m * (mean_both_s(all, set->split->pp) - tp_s - dp_s) + phases->optimizer_s +
                    phases->overhead_s;
@@ -485,7 +460,7 @@ static struct stages find_phases(struct step_setting *set, const struct sand_ste
                                    .slowest_s = slowest_both_s(&all),
                                    .mean_s = mean_both_s(&all, h->pp),
                                    .send_s = send_s,
-                                   .work_s = h->micro_batches * slowest_both_s(&all),
+                                   .work_s = work_s(&all, h),
                                    .sends_s = pipeline_s(&all, h, send_s) - without_s,
                                    .optimizer_s = step_optimizer_s(set, 0),
                                    .overhead_s = runs ? h->overhead_s : INFINITY};

@@ -23,6 +23,9 @@ struct sand_step_layout {
     double rate_Bps[SAND_STEP_RATES];     // of the slowest flow of a kind, when all flows of the
                                           // kind are on their way; 0: no such flow
     uint8_t meets_rings[SAND_STEP_RATES]; // 1: a kind shares the links that hold some rings back
+    // Of the links that hold rings of the first kind back, what one hop a member of rings of the
+    // second kind has of the busiest, alone; 0: they do not meet.
+    double rings_meet_Bps[STEP_RINGS][STEP_RINGS];
 };
 
 // Whether two splits that are alike in all sizes and orders above need the same rings.

@@ -119,6 +119,15 @@ uint64_t sand_schedule_in_flight(const struct sand_transformer *model,
         return (ahead < forward_count(split) ? ahead : forward_count(split)) *
                sand_split_layers(model, split, stage, 0);
     }
+    // A forward and a backward take turns after the warm-up: with equal chunks none is more than
+    // one forward above it.
+    int equal = 1;
+    for (uint32_t chunk = 1; equal && chunk < split->virtual_stages; chunk++)
+        equal = sand_split_layers(model, split, stage, chunk) ==
+                sand_split_layers(model, split, stage, 0);
+    if (equal)
+        return (depth < forward_count(split) ? depth + 1 : forward_count(split)) *
+               sand_split_layers(model, split, stage, 0);
     // After the warm-up the order repeats every group of pp micro-batches, so one round shows all.
     const uint64_t round = depth + 2 * (uint64_t)split->pp * split->virtual_stages;
     uint64_t layers = 0, most = 0;

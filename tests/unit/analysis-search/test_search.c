@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "longstep.h"
 #include "mem.h"
 #include "oracle.h"
 #include "search.h"
@@ -56,7 +57,7 @@ static enum sand_rc search(struct setting *s, size_t simulate, struct sand_searc
 struct twin {
     struct setting *setting;
     double best_s, worst_ratio;
-    uint64_t fitting, close, near; // splits; of them the closed form within 3 and 10 %
+    uint64_t grouped, fitting, close, near; // splits; of them the closed form within 3 and 10 %
 };
 
 static void try_split(struct twin *twin, const struct sand_split *split)
@@ -90,6 +91,31 @@ static void try_split(struct twin *twin, const struct sand_split *split)
                        estimate.step_s);
 }
 
+// Copies of the first stage, from its first on, whose GPUs are on the first node: 0 if that is one,
+// all, or groups of as many do not come out even.
+static uint32_t copies_on_a_node(const struct sand_split *s, uint32_t per_node)
+{
+    const uint32_t all = s->dp * s->cp;
+    uint32_t n = 0;
+    for (uint32_t d = 0; d < s->dp; d++)
+        for (uint32_t c = 0; c < s->cp && n == d * s->cp + c; c++) {
+            const uint32_t replica = s->order == SAND_RANKS_TP_CP_PP_DP ? d * s->pp : d;
+            n += (replica * s->cp + c + 1) * s->tp <= per_node;
+        }
+    return n > 1 && n < all && all % n == 0 ? n : 0;
+}
+
+static void try_groups(struct twin *twin, struct sand_split split)
+{
+    split.shard_group = 0;
+    try_split(twin, &split);
+    split.shard_group = copies_on_a_node(&split, twin->setting->small.node.n_gpus);
+    if (split.shard_group > 0 && split.sharding != SAND_SHARD_OPTIMIZER) {
+        twin->grouped++;
+        try_split(twin, &split);
+    }
+}
+
 static void try_variants(struct twin *twin, struct sand_split split)
 {
     for (int order = 0; order < 2; order++)
@@ -100,7 +126,7 @@ static void try_variants(struct twin *twin, struct sand_split split)
             split.sharding = (enum sand_sharding)(kind / 6 > 1 ? kind / 6 - 1 : 0);
             split.distributed_optimizer = kind / 6 > 0;
             if (split.tp > 1 || !split.sequence_parallel)
-                try_split(twin, &split);
+                try_groups(twin, split);
         }
 }
 
@@ -130,6 +156,7 @@ Test(search, the_best_is_that_of_simulating_all, .timeout = 240)
     s.small.job = job;
     cr_expect_float_eq(result.hits[0].profile.step_s, twin.best_s, 1e-12, "search %.9f, twin %.9f",
                        result.hits[0].profile.step_s, twin.best_s);
+    cr_expect_gt(twin.grouped, 20);
     cr_expect_gt(twin.fitting, 200);
     cr_expect_gt((double)twin.close, 0.6 * (double)twin.fitting);
     cr_expect_gt((double)twin.near, 0.9 * (double)twin.fitting);
@@ -238,5 +265,42 @@ Test(search, survives_running_out_of_memory)
         sand_search_result_clear(&result);
     }
     cr_expect_eq(rc, SAND_OK);
+    close_setting(&s);
+}
+
+// A pipeline that is full does the same in every round, so a straight line through two shorter
+// steps is the long one, interleaved or not, sharded or not.
+Test(search, long_steps_are_straight, .timeout = 120)
+{
+    struct setting s;
+    open_setting(&s);
+    for (int kind = 0; kind < 3; kind++) {
+        struct sand_split *split = &s.small.job.split;
+        struct sand_step_profile whole, straight;
+        int shortened = 0;
+        split->tp = 1;
+        split->cp = 1;
+        split->pp = 4;
+        split->dp = 4;
+        split->virtual_stages = kind == 1 ? 2 : 1;
+        s.small.model.n_layers = 8;
+        split->sharding = kind == 2 ? SAND_SHARD_PARAMETERS : SAND_SHARD_OPTIMIZER;
+        split->micro_batch = 1;
+        split->global_batch = 4 * 4 * 601;
+        struct sand_step_question q = s.small.question;
+        q.gpu_speed = NULL;
+        cr_assert_eq(sand_oracle_step(s.oracle, &q, &whole, NULL), SAND_OK);
+        cr_assert_eq(long_step(s.oracle, &q, &straight, &shortened, NULL), SAND_OK);
+        cr_expect(shortened);
+        cr_expect_float_eq(straight.step_s, whole.step_s, 1e-3 * whole.step_s, "%d: %g, %g", kind,
+                           straight.step_s, whole.step_s);
+        cr_expect_float_eq(straight.mfu, whole.mfu, 1e-3 * whole.mfu);
+        cr_expect_float_eq(straight.bubble_s, whole.bubble_s, 1e-2 * whole.step_s);
+        cr_expect_float_eq(straight.tokens_per_s, whole.tokens_per_s, 1e-3 * whole.tokens_per_s);
+        split->global_batch = 4 * 4 * 8;
+        cr_assert_eq(sand_oracle_step(s.oracle, &q, &whole, NULL), SAND_OK);
+        cr_assert_eq(long_step(s.oracle, &q, &straight, &shortened, NULL), SAND_OK);
+        cr_expect(!shortened && straight.step_s == whole.step_s);
+    }
     close_setting(&s);
 }
