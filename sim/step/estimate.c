@@ -449,9 +449,12 @@ static struct stages find_phases(struct step_setting *set, const struct sand_ste
                                  struct step_header *h, struct sand_step_phases *p)
 {
     const struct step_traffic shape = shape_of(layout);
+    struct step_seen seen[2][STEP_RINGS] = {{{.bytes = 0}}};
+    set->seen = seen;
     const int runs = step_calls_find(set, &shape, NULL) == SAND_OK;
     step_header_set(set, h);
     const struct stages all = work_out_stages(set, layout, h);
+    set->seen = NULL;
     const double rate_Bps =
         smaller(layout->rate_Bps[STEP_FLOW_NEXT], layout->rate_Bps[STEP_FLOW_PREVIOUS]);
     const double send_s = h->pp > 1 ? transfer_s(h->send_B, h->send_latency_s, rate_Bps) : 0;

@@ -168,6 +168,8 @@ static enum sand_rc check_dp(const struct step_setting *set, const struct step_t
 {
     const enum sand_state_shards cut = set->q->job->software->state_shards;
     const int apart = step_experts_apart(set->q->job->model, set->split);
+    if (set->seen && set->library.asked->dp == 0 && set->library.asked->protocol == 0)
+        return SAND_OK; // the closed form leaves a library without rings to the simulation
     for (int experts = 0; experts <= apart; experts++) {
         const struct step_exchange e = step_exchange_of(set->split, cut, experts);
         SAND_TRY(check_ring(set, traffic, e.reduce, e.how, diag));
@@ -195,6 +197,24 @@ enum sand_rc step_calls_find(struct step_setting *set, const struct step_traffic
 // ---- data-parallel traffic
 // ------------------------------------------------------------------------
 
+static enum sand_rc find_ring(const struct step_setting *set, const struct step_traffic *traffic,
+                              uint32_t stage, enum step_ring ring, enum sand_collective_kind kind,
+                              double bytes, struct step_call *call)
+{
+    const int gathers = kind == SAND_ALL_GATHER || kind == SAND_BROADCAST;
+    struct step_seen *seen = set->seen ? &set->seen[gathers][ring] : NULL;
+    const struct step_comm comm = step_ring_comm(&traffic->rings[ring]);
+    if (seen && seen->bytes == bytes && seen->kind == kind) {
+        *call = seen->call;
+        return SAND_OK;
+    }
+    SAND_TRY(step_call_find(&set->library, STEP_USE_DP, &comm, kind, bytes,
+                            step_ring_extra_s(traffic, ring, stage), call, NULL));
+    if (seen)
+        *seen = (struct step_seen){bytes, kind, *call};
+    return SAND_OK;
+}
+
 // Adds collectives of together `bytes`, one after another, in every ring of a kind.
 static void add_ring(const struct step_setting *set, const struct step_traffic *traffic,
                      uint32_t stage, enum step_ring ring, enum sand_collective_kind kind, double n,
@@ -202,11 +222,9 @@ static void add_ring(const struct step_setting *set, const struct step_traffic *
 {
     if (ring == STEP_RINGS || traffic->rings[ring].members < 2 || bytes <= 0)
         return;
-    const struct step_comm comm = step_ring_comm(&traffic->rings[ring]);
     struct step_call call = {.hop_B = 0};
     // step_calls_find has seen that it runs.
-    if (step_call_find(&set->library, STEP_USE_DP, &comm, kind, bytes / n,
-                       step_ring_extra_s(traffic, ring, stage), &call, NULL) != SAND_OK)
+    if (find_ring(set, traffic, stage, ring, kind, bytes / n, &call) != SAND_OK)
         return;
     load->n[ring] = n;
     load->message_B[ring] += bytes;

@@ -5,6 +5,7 @@
 
 #include <stdint.h>
 
+#include "collective.h"
 #include "cost.h"
 #include "stepproblem.h"
 #include "traffic.h"
@@ -14,6 +15,14 @@
 struct step_calls {
     struct step_call tp[2], cp, send;
     struct step_alltoall_call experts;
+};
+
+// Calls over the rings that were found last, so that the closed form need not find those of like
+// chunks again. Zeroed before the first chunk; only for traffic without latencies of ways.
+struct step_seen {
+    double bytes;
+    enum sand_collective_kind kind;
+    struct step_call call;
 };
 
 // What the pieces of work need to know of the question.
@@ -27,7 +36,8 @@ struct step_setting {
     double activation_B;                    // of them between two layers, whole tensor
     double slowdown;                        // of compute: more GPUs, more of them late
     struct step_library library;
-    struct step_calls calls; // step_calls_find
+    struct step_calls calls;              // step_calls_find
+    struct step_seen (*seen)[STEP_RINGS]; // of reductions, of gathers; NULL: each call anew
 };
 
 // Costs of a layer and of the head: once per question.
