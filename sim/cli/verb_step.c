@@ -313,7 +313,8 @@ static enum sand_rc find_place(const struct step_options *step,
     if (!place->nodes)
         return sand_fail(diag, SAND_ERR_NOMEM, "out of memory");
     SAND_TRY(choose_nodes(experiment, job, step->nodes, place->nodes, diag));
-    SAND_TRY(sand_cli_slow(step->slow, step->n_slow, &experiment->cluster, &place->speeds, diag));
+    SAND_TRY(sand_cli_slow(step->slow, step->n_slow, &experiment->cluster, job, place->nodes,
+                           &place->speeds, diag));
     return sand_fabric_build(&experiment->cluster, &place->fabric, diag);
 }
 

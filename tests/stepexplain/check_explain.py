@@ -211,6 +211,12 @@ def stragglers():
         problems.append(f"half speed of one GPU: {gpu} after {usual}")
     near(step_s("--slow", "3000=0.5"), usual, "a node of nobody's")
     near(step_s("--slow", "3=0.5", "--slow", "3=1"), usual, "the later word holds")
+    for words, said in ((["3000=0.5"], "does not run on node 3000"), (["3=0.5", "3=1"], "takes the place of --slow 3=0.5"),
+                        (["3.5=0.5", "3.5=1"], "takes the place of --slow 3.5=0.5"), (["3=0.9", "3.5=0.5"], "")):
+        done = subprocess.run([PROGRAM, "step", EXPERIMENT] + [x for word in words for x in ("--slow", word)], text=True,
+                              capture_output=True, check=False)
+        if done.returncode != 0 or said not in done.stderr or (not said and "--slow" in done.stderr):
+            problems.append(f"--slow {words}: {done.returncode} {done.stderr}")
     for text in ("3", "3=0", "3=2", "99999=0.5", "3.8=0.5", "x=0.5", "3.=0.5", "-1=0.5", "3=0.5x"):
         done = subprocess.run([PROGRAM, "step", EXPERIMENT, "--slow", text], text=True,
                               capture_output=True, check=False)
