@@ -158,6 +158,7 @@ static const struct sand_compared_figure figures[] = {
     CLASS("drained"),
     CLASS("down"),
     {"lost to neighbours, GPU-hours", SAND_COMPARED_GPU_TIME, RUN(neighbours_gpu_s)},
+    {"lost to saves and data, GPU-hours", SAND_COMPARED_GPU_TIME, RUN(transfers_gpu_s)},
     {"unexpected interruptions", SAND_COMPARED_NUMBER, .value = interruptions},
     {"planned interruptions", SAND_COMPARED_NUMBER, .value = planned_interruptions},
     {"cost of interruptions, GPU-hours", SAND_COMPARED_GPU_TIME, RUN(lost_gpu_s)},

@@ -109,7 +109,7 @@ struct sand_overview {
     double capacity_gpus;
     struct sand_summary mfu, mfu_alone, hfu, goodput_mfu, ettr_run, ettr_total;
     // Traffic on common links: what it cost, and what was asked to know it, a run.
-    struct sand_summary neighbours_gpu_s, joint_questions, joint_known, joint_jobs;
+    struct sand_summary neighbours_gpu_s, transfers_gpu_s, joint_questions, joint_known, joint_jobs;
     struct sand_summary unexpected, planned, dispersion, lost_gpu_s;
     struct sand_summary power_W, energy_J, tokens, token_energy_J;
     uint32_t first_run;              // number of the first replication

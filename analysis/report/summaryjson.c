@@ -102,6 +102,7 @@ static void put_spreads(struct json *json, const struct sand_overview *overview)
     put_spread(json, "mfu", &overview->mfu);
     put_spread(json, "mfu_alone", &overview->mfu_alone);
     put_spread(json, "neighbours_gpu_s", &overview->neighbours_gpu_s);
+    put_spread(json, "transfers_gpu_s", &overview->transfers_gpu_s);
     put_spread(json, "joint_questions", &overview->joint_questions);
     put_spread(json, "joint_known", &overview->joint_known);
     put_spread(json, "joint_jobs", &overview->joint_jobs);

@@ -109,13 +109,17 @@ static void print_efficiency(FILE *out, enum sand_style style, const struct sand
 static void print_contention(FILE *out, enum sand_style style, const struct sand_overview *overview)
 {
     const double days = overview->duration_s / 86400.0, asked = overview->joint_questions.mean;
-    if (!(asked + overview->neighbours_gpu_s.mean > 0.0))
+    const double transfers_gpu_s = overview->transfers_gpu_s.mean;
+    if (!(asked + overview->neighbours_gpu_s.mean + transfers_gpu_s > 0.0))
         return;
     sand_text_heading(out, style, "CONTENTION", "");
     print_share(out, style, "MFU without neighbours", &overview->mfu_alone,
                 "the same MFU, had no job slowed another on common links");
     fprintf(out, "  lost to neighbours     %11s GPU-hours a run, in executed steps\n",
             sand_text_grouped(overview->neighbours_gpu_s.mean / 3600.0).s);
+    if (transfers_gpu_s > 0.0)
+        fprintf(out, "  lost to saves and data %11s GPU-hours a run, of any job, on its links\n",
+                sand_text_fixed(transfers_gpu_s / 3600.0, 1).s);
     if (!(asked > 0.0))
         return;
     fprintf(

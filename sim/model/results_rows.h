@@ -166,6 +166,7 @@ struct sand_replications_row {
     sand_cell_u64 joint_questions;
     sand_cell_u64 joint_known;
     sand_cell_u64 joint_jobs;
+    sand_cell_f64 transfers_gpu_s;
 };
 struct sand_groups_row {
     sand_cell_u32 replication;

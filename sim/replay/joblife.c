@@ -217,6 +217,7 @@ int64_t sand_life_pause(struct sand_world *w, struct sand_world_job *j)
     j->executed += done.steps;
     j->executed_ns += done.time_ns;
     j->neighbours_ns += done.by_ns[SAND_SLOW_NEIGHBOURS];
+    j->transfers_ns += done.by_ns[SAND_SLOW_TRANSFERS];
     j->executed_flops += (double)done.steps * j->step_flops;
     j->executed_hw_flops += (double)done.steps * j->step_hw_flops;
     j->executed_peak_s += sand_s_from_ns(done.time_ns) * j->peak_flops;

@@ -127,6 +127,7 @@ static void add_job(struct sand_world *w, const struct sand_world_job *j)
     const double gpus = (double)j->gpus;
     const double neighbours_s = sand_s_from_ns(j->neighbours_ns);
     t->neighbours_gpu_s += gpus * neighbours_s;
+    t->transfers_gpu_s += gpus * sand_s_from_ns(j->transfers_ns);
     t->survived += gpus * sand_s_from_ns(survived_ns(j));
     t->run += gpus * sand_s_from_ns(end_of(w, j) - j->start_ns);
     t->total += gpus * sand_s_from_ns(end_of(w, j) - j->spec->submit_ns);
@@ -198,7 +199,8 @@ static enum sand_rc emit_replication(struct sand_world *w)
                                         .neighbours_gpu_s = t->neighbours_gpu_s,
                                         .joint_questions = counts.questions,
                                         .joint_known = counts.known,
-                                        .joint_jobs = counts.largest};
+                                        .joint_jobs = counts.largest,
+                                        .transfers_gpu_s = t->transfers_gpu_s};
     sum_roots(w, &row.recovery_s, &row.lost_gpu_s);
     return sand_emit_row(w, SAND_TABLE_replications, &row);
 }

@@ -195,7 +195,7 @@ struct sand_world_job {
     // Sums.
     int64_t start_ns, end_ns;
     uint64_t steps_lost, executed, incidents, planned, checkpoints, plans, stalls;
-    int64_t executed_ns, neighbours_ns, durable_ns, stall_ns;
+    int64_t executed_ns, neighbours_ns, transfers_ns, durable_ns, stall_ns;
     int64_t useful_ns; // of durable_ns what is neither slower than healthy nor waiting for data
     double executed_flops, executed_hw_flops, executed_peak_s; // the last: gpus x peak x time
     double plans_s;
@@ -217,6 +217,7 @@ struct sand_world_totals {
     double flops, peak_s;           // executed
     double neighbour_peak_s;        // of it, lost to neighbours
     double neighbours_gpu_s;        // GPU-seconds lost to them
+    double transfers_gpu_s;         // and to saves, restores and data on links
     double good_flops, held_peak_s; // survived over held
     double survived, run, total;    // GPU-seconds
     double tokens;

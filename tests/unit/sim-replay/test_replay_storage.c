@@ -6,10 +6,13 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <criterion/criterion.h>
 
 #include "ids.h"
+#include "mem.h"
 
 static struct replay_case c;
 static struct kept_rows kept;
@@ -206,6 +209,30 @@ Test(replay_storage, a_restore_comes_back_over_the_fabric)
     }
     cr_expect_gt(n, 2);
     check_books(&c, &kept);
+}
+
+// Every 5th allocation of a run that saves fails: an error comes back, nothing else.
+Test(replay_storage, out_of_memory, .timeout = 120)
+{
+    set();
+    saver("a");
+    sand_oracle_close(c.oracle); // nobody meets anybody: not asked
+    c.oracle = NULL;
+    int status = 0;
+    for (uint64_t k = 1; !(WIFEXITED(status) && WEXITSTATUS(status) == 1); k += 5) {
+        const pid_t child = fork();
+        cr_assert_geq(child, 0);
+        if (child == 0) {
+            in_child = 1;
+            sand_mem_fail_at(k);
+            const enum sand_rc rc = case_run(&c, 0, &kept, NULL);
+            _exit(rc == SAND_OK ? 1 : rc == SAND_ERR_NOMEM ? 0 : 2);
+        }
+        cr_assert_eq(waitpid(child, &status, 0), child);
+        cr_assert(WIFEXITED(status) && WEXITSTATUS(status) < 2, "allocation %lu: status %x",
+                  (unsigned long)k, (unsigned)status);
+        cr_assert_lt(k, 5000);
+    }
 }
 
 // ---- steps --------------------------------------------------------------------------------------

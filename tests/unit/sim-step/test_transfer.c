@@ -198,3 +198,51 @@ Test(transfer, bytes_are_checked)
     sand_streams_free(&s);
     fixture_free(&f);
 }
+
+static enum sand_rc try_all(const struct step_fixture *f)
+{
+    struct sand_stream_router *router = NULL;
+    struct sand_joint_problem *problem = NULL, *again = NULL;
+    struct sand_streams s = {0};
+    void *bytes = NULL;
+    size_t size = 0;
+    enum sand_rc rc = sand_stream_router_open(&f->cluster, f->fabric, 0, &router);
+    if (rc == SAND_OK)
+        rc = sand_streams_route(router, nodes, 4, 8, &s, NULL);
+    if (rc == SAND_OK) {
+        const uint32_t links[] = {s.links[0].link, s.links[1].link};
+        const struct sand_joint_transfer transfer = {s.links, s.n_links, s.nic_Bps};
+        const struct sand_joint_question q = {
+            .links = links, .n_links = 2, .transfers = &transfer, .n_transfers = 1};
+        rc = sand_joint_prepare(&q, NULL, NULL, &problem, NULL);
+    }
+    if (rc == SAND_OK)
+        rc = sand_joint_pack(problem, &bytes, &size);
+    if (rc == SAND_OK)
+        rc = sand_joint_unpack(bytes, size, &again);
+    sand_joint_problem_free(problem);
+    sand_joint_problem_free(again);
+    sand_free(bytes);
+    sand_streams_free(&s);
+    sand_stream_router_close(router);
+    return rc;
+}
+
+// Every allocation on the way may fail: an error comes back, nothing else.
+Test(transfer, out_of_memory)
+{
+    struct step_fixture f;
+    open_case(&f, SAND_STORAGE_AT_SPINES, 0);
+    enum sand_rc rc = SAND_ERR_NOMEM;
+    uint64_t k = 1;
+    for (; rc != SAND_OK; k++) {
+        sand_mem_fail_at(k);
+        rc = try_all(&f);
+        sand_mem_fail_at(0);
+        cr_assert(rc == SAND_OK || rc == SAND_ERR_NOMEM, "allocation %lu: %s", (unsigned long)k,
+                  sand_rc_text(rc));
+        cr_assert_lt(k, 10000);
+    }
+    cr_expect_gt(k, 10);
+    fixture_free(&f);
+}
