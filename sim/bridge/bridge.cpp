@@ -157,6 +157,7 @@ struct sand_bridge {
     s4u::SemaphorePtr bell;
     bool listening = false; // the pump waits for the bell
     std::vector<s4u::Link *> links;
+    std::vector<kernel::resource::StandardLinkImpl *> impls; // of the links: asking takes a cast
     std::vector<char> link_on;
     std::vector<Flow> flows;
     std::vector<uint32_t> unused; // free flow numbers, a stack
@@ -256,6 +257,7 @@ void sand_bridge::build(const sand_bridge_platform &platform)
     for (uint32_t i = 0; i < platform.n_links; i++) {
         s4u::Link *link = face->create_link("link" + std::to_string(i), platform.link_Bps[i]);
         links.push_back(link->set_latency(0.0)->seal());
+        impls.push_back(link->get_impl());
     }
     face->seal();
     link_on.assign(platform.n_links, 1);
@@ -298,7 +300,7 @@ enum sand_rc sand_bridge::start(const uint32_t *route, uint32_t n, double bytes,
         if (route[i] >= links.size())
             return refuse("link " + std::to_string(route[i]) + " of a flow does not exist");
         on = on && link_on[route[i]] != 0;
-        zone->route.push_back(links[route[i]]->get_impl());
+        zone->route.push_back(impls[route[i]]);
     }
     const uint32_t number = unused.back();
     unused.pop_back();
