@@ -67,6 +67,10 @@ static void draw_direct(struct fixture *f, uint64_t d)
         s->size[0] = 2 + (uint32_t)(d >> 8) % 3;
         s->size[1] = 2 + (uint32_t)(d >> 16) % 3;
         s->size[2] = 1 + (uint32_t)(d >> 24) % 3;
+        s->block = (uint32_t)(d >> 32) % 2 * 2; // cubes of eight, with circuits or cables
+        s->circuits = (d >> 40) % 2;
+        for (int i = 0; i < 3 && s->block > 0; i++)
+            s->size[i] = 2 + (uint32_t)(d >> (8 + 8 * i)) % 2 * 2;
         f->cluster.n_nodes = s->size[0] * s->size[1] * s->size[2];
         return;
     }
