@@ -15,6 +15,15 @@ static int shard_optimizer(const struct sand_transformer *model, struct sand_spl
     return changes;
 }
 
+// Groups hold a full copy each; all copies share out one.
+static int widen_groups(const struct sand_transformer *model, struct sand_split *split)
+{
+    (void)model;
+    const int changes = split->shard_group > 0 && split->shard_group < split->dp * split->cp;
+    split->shard_group = 0;
+    return changes;
+}
+
 static int spread_experts(const struct sand_transformer *model, struct sand_split *split)
 {
     if (model->experts.n == 0 || split->ep == 0 || split->ep > model->experts.n / 2)
@@ -89,9 +98,9 @@ static int shard_parameters(const struct sand_transformer *model, struct sand_sp
     return changes;
 }
 
-static change_f *const changes[] = {shard_optimizer,   spread_experts, recompute_selective,
-                                    halve_micro_batch, plain_pipeline, double_pp,
-                                    double_tp,         recompute_full, shard_parameters};
+static change_f *const changes[] = {
+    shard_optimizer, widen_groups, spread_experts, recompute_selective, halve_micro_batch,
+    plain_pipeline,  double_pp,    double_tp,      recompute_full,      shard_parameters};
 enum { N_CHANGES = sizeof changes / sizeof changes[0], MOST_CHANGES = 4 };
 
 struct fit {
@@ -173,6 +182,7 @@ void sand_split_difference(const struct sand_split *was, const struct sand_split
     add_number(&words, "pp", was->pp, is->pp);
     add_number(&words, "dp", was->dp, is->dp);
     add_number(&words, "ep", was->ep, is->ep);
+    add_number(&words, "shard_group", was->shard_group, is->shard_group);
     add_number(&words, "virtual_stages", was->virtual_stages, is->virtual_stages);
     add_number(&words, "micro_batch", was->micro_batch, is->micro_batch);
     add_word(&words, "sequence_parallel=\"yes\"",

@@ -138,8 +138,9 @@ void sand_memory_estimate(const struct sand_transformer *model, const struct san
                           struct sand_memory *memory);
 
 // The split on as many GPUs that fits and is the fewest changes away (at most four: optimizer state
-// sharded, experts spread, recomputation, micro-batch halved, no interleaving, pp or tp doubled,
-// parameters sharded; the cheap ones first). 0: none does. O(changes^4) estimates at worst.
+// sharded, over all copies instead of groups, experts spread, recomputation, micro-batch halved, no
+// interleaving, pp or tp doubled, parameters sharded; the cheap ones first). 0: none does.
+// O(changes^4) estimates at worst.
 int sand_memory_nearest(const struct sand_transformer *model, const struct sand_split *split,
                         const struct sand_gpu_type *gpu, const struct sand_kernel_costs *kernels,
                         struct sand_split *nearest);

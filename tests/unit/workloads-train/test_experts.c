@@ -260,6 +260,13 @@ Test(experts, hsdp_shares_out_inside_a_group)
     split.shard_group = 64;
     sand_memory_estimate(&model, &split, &gpu, &kernels, &group);
     cr_assert_eq(group.total_B, all.total_B);
+    // Groups that are too small are widened, and that is told.
+    struct sand_split nearest;
+    char text[256];
+    split.shard_group = 1;
+    cr_assert(sand_memory_nearest(&model, &split, &gpu, &kernels, &nearest));
+    sand_split_difference(&split, &nearest, text, sizeof text);
+    cr_assert_str_eq(text, "shard_group=\"0\"");
 }
 
 Test(experts, the_nearest_split_fits_and_is_told)
