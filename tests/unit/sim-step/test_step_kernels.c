@@ -6,6 +6,7 @@
 
 #include "collcost.h"
 #include "estimate.h"
+#include "mem.h"
 #include "stepfixture.h"
 #include "train.h"
 
@@ -120,10 +121,10 @@ Test(step_kernels, folded_is_unfolded)
         {.n_nodes = 4, .tp = 16, .dp = 2, .no_sharding = 1, .leaf_oversubscription = 2}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
-            open_case(&cases[i]);
-            f.nic.usable = 0.7;
             if (all[k] == SAND_ALG_NVLSTREE && cases[i].tp >= 8)
                 continue; // one rank a domain: nothing for its switch to reduce
+            open_case(&cases[i]);
+            f.nic.usable = 0.7;
             f.question.folding = SAND_FOLD;
             const struct sand_step_profile folded = ask(all[k]);
             f.question.folding = SAND_NO_FOLD;
@@ -203,5 +204,23 @@ Test(step_kernels, wishes_are_in_the_digest)
         sand_step_problem_free(problem);
     }
     cr_expect_neq(memcmp(digest[0], digest[1], 32), 0);
+    fixture_free(&f);
+}
+
+Test(step_kernels, survives_running_out_of_memory)
+{
+    open_case(&(struct step_case){.n_nodes = 4, .tp = 4, .dp = 8, .no_sharding = 1});
+    f.job.split.collectives.sharp = 1;
+    f.job.split.collectives.dp = word(SAND_ALG_SHARP);
+    enum sand_rc rc = SAND_ERR_NOMEM;
+    for (uint64_t n = 1; rc != SAND_OK && n < 2000; n++) {
+        struct sand_step_problem *problem = NULL;
+        sand_mem_fail_at(n);
+        rc = sand_step_prepare(&f.question, NULL, 0, &problem, NULL);
+        sand_mem_fail_at(0);
+        cr_expect(rc == SAND_OK || rc == SAND_ERR_NOMEM, "%d at allocation %d", (int)rc, (int)n);
+        sand_step_problem_free(problem);
+    }
+    cr_expect_eq(rc, SAND_OK);
     fixture_free(&f);
 }
