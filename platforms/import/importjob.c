@@ -155,6 +155,10 @@ int import_lines_of(struct import_job *job, struct import_lines *lines)
     if (lines->lines == NULL)
         return import_no_memory(job);
     const char *at = job->text, *end = job->text + job->size;
+    if (job->size >= 2 && (memcmp(at, "\xff\xfe", 2) == 0 || memcmp(at, "\xfe\xff", 2) == 0))
+        return import_refuse(job, 1, "is UTF-16; save it as UTF-8 (iconv -f UTF-16 -t UTF-8)");
+    if (job->size >= 3 && memcmp(at, "\xef\xbb\xbf", 3) == 0)
+        at += 3; // byte order mark of editors on Windows
     while (at < end) {
         const char *stop = memchr(at, '\n', (size_t)(end - at));
         if (stop == NULL)

@@ -38,6 +38,20 @@ static void bind_root(struct spec_binding *binding, xmlNode *root,
                    binding->experiment->n_traces);
 }
 
+// The switches and cables of a wired fabric but the first, apart from it, as there may be very
+// many; *rest stays NULL without such a fabric.
+static enum sand_rc split_wired(struct spec_binding *binding, xmlNode *root, xmlNode **rest)
+{
+    for (xmlNode *cluster = root->children; cluster; cluster = cluster->next) {
+        if (!spec_is_element(cluster, spec_cluster.name))
+            continue;
+        for (xmlNode *child = cluster->children; child; child = child->next)
+            if (spec_is_element(child, spec_wired.name))
+                return sand_xml_split(binding->xml, child, rest);
+    }
+    return SAND_OK;
+}
+
 // The experiment, and its jobs but the first apart: there may be very many of them.
 static enum sand_rc check_experiment(struct spec_binding *binding,
                                      const struct sand_xml_schema *schema)
@@ -47,7 +61,11 @@ static enum sand_rc check_experiment(struct spec_binding *binding,
         if (spec_is_element(child, spec_jobs.name) &&
             sand_xml_split(binding->xml, child, &rest) != SAND_OK)
             return SAND_ERR_NOMEM;
+    xmlNode *wired = NULL;
+    SAND_TRY(split_wired(binding, root, &wired));
     SAND_TRY(sand_xml_schema_check(schema, root, binding->diag));
+    if (wired)
+        SAND_TRY(sand_xml_schema_check(schema, wired, binding->diag));
     const struct sand_experiment *experiment = binding->experiment;
     if (!rest || experiment->n_jobs + experiment->n_traces + experiment->n_mixes < 2)
         return SAND_OK;

@@ -238,8 +238,8 @@ static void write_child(FILE *out, int depth, const struct spec_child *child)
         line(out, depth, "<%s><ref name=\"%s\"/></%s>", wrap, key, wrap);
 }
 
-// <definitions>, <jobs>: any number of each, written as one choice. libxml2 takes time exponential
-// in the number of elements for an interleave of repetitions.
+// <definitions>, <jobs>, <wired>: any number of each, written as one choice. libxml2 takes time
+// exponential in the number of elements for an interleave of repetitions.
 static void write_any_of(FILE *out, int depth, const struct spec_element *element)
 {
     const char *wrap = element == &spec_jobs ? "oneOrMore" : "zeroOrMore";
@@ -256,7 +256,7 @@ static int takes_any_of(const struct spec_element *element)
     if (element == &spec_jobs)
         return 1;
     for (size_t i = 0; i < element->n_children; i++)
-        if (element->children[i].place != SPEC_ENTRIES)
+        if (element->children[i].min > 0 || element->children[i].max > 0)
             return 0;
     return element->n_children > 1;
 }
@@ -311,6 +311,8 @@ static int is_root(const struct spec_element *element)
 {
     return element->kind != SPEC_NO_KIND || element == &spec_experiment ||
            element == &spec_step_rules || element == &spec_coll_rules ||
+           element == &spec_wired || // apart from its cluster, see check_experiment
+
            spec_child_find(&spec_experiment, element->name) != NULL;
 }
 

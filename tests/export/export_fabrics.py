@@ -173,8 +173,9 @@ GOOD = [
     ("ibnetdiscover", "ibnetdiscover-rails.txt", 0, 0),
     ("ibnetdiscover", "ibnetdiscover-irregular.txt", 0, 1), ("nvidia-smi-topo", "smi-topo.txt", 0, 0),
     ("nccl-topo", "nccl-topo.xml", 0, 2), ("graphml", "foreign.graphml", 1, 1),
+    ("graphml", "ring.graphml", 0, 0),
 ]
-WIRED = ("topology-irregular.conf", "ibnetdiscover-irregular.txt", "foreign.graphml")
+WIRED = ("topology-irregular.conf", "ibnetdiscover-irregular.txt", "foreign.graphml", "ring.graphml")
 # (format, file, part of the message)
 BAD = [
     ("slurm-topology", "topology-cycle.conf", "a cycle"),
@@ -221,6 +222,60 @@ def imports(folder):
         check(done.returncode == 3 and part in done.stderr and done.stdout == "", said)
 
 
+def cluster_of(path):
+    return re.sub(r"<!--.*?-->", "", path.read_text(), flags=re.S)
+
+
+def ugly(folder):
+    """Line ends and byte order marks change nothing; what no fabric can be is refused, at once."""
+    for form, name, _, _ in GOOD:
+        text = (CORPUS / name).read_bytes()
+        other, out = folder / ("u-" + name), folder / "ugly.xml"
+        other.write_bytes(text)
+        run("import", form, other, "-o", out, "--force")
+        expected = cluster_of(out)
+        for what, changed in (("CRLF", text.replace(b"\n", b"\r\n")), ("a BOM", b"\xef\xbb\xbf" + text)):
+            other.write_bytes(changed)
+            done = run("import", form, other, "-o", out, "--force")
+            check(done.returncode == 0 and cluster_of(out) == expected, f"{name} with {what}: {done.stderr}")
+    other = folder / "refused"
+    for form, text, part in (
+            ("slurm-topology", "SwitchName=a Nodes=n1\n".encode("utf-16"), "is UTF-16"),
+            ("slurm-topology", b"SwitchName=a Nodes=n[0-99999999999999999999]\n", "more than 9 digits"),
+            ("graphml", b'<graphml><key id="e" for="node" attr.name="endpoints"/><graph><node id="a">'
+             b'<data key="e">999999999</data></node></graph></graphml>', "999999999 NICs"),
+            ("graphml", b'<graphml><graph><node id="a"/><edge source="a" target="b"/></graph></graphml>',
+             '"b", which is no node'),
+            ("graphml", b'<graphml><graph><node id="a"/><edge source="a" target="a"/></graph></graphml>',
+             'joins "a" to itself')):
+        other.write_bytes(text)
+        done = run("import", form, other)
+        check(done.returncode == 3 and part in done.stderr, f"{form} {text[:60]}: {done.stderr[:300]}")
+
+
+def at_once(folder):
+    """What is imported is shown, checked and stepped on as it is; 20,000 cables load in seconds."""
+    out = folder / "ring.xml"
+    run("import", "graphml", CORPUS / "ring.graphml", "-o", out)
+    path = experiment(folder, "ring-exp", f'<xi:include href="{out.name}"/>', JOB)
+    for args in (("fabric", "show"), ("fabric", "check"), ("fabric", "faults"), ("step",),
+                 ("export", "fabric", "--format=dot")):
+        done = run(*args[:2], path, *args[2:]) if len(args) > 1 else run("step", path)
+        check(done.returncode == 0, f"{args} of a ring: {done.stderr}")
+    switches = "".join(f'<switch id="l{i}"/>' for i in range(400)) + "".join(
+        f'<switch id="s{i}"/>' for i in range(50))
+    ports = "".join(f'<port to="l{i}" first="{i}" nics="8"/>' for i in range(400))
+    cables = "".join(f'<cable from="l{i}" to="s{j}"/>' for i in range(400) for j in range(50))
+    path = experiment(folder, "many", '<cluster name="c" nodes="400" node="sandtable:node/dgx-h100"><wired '
+                      f'link="sandtable:link/ndr400-ib">{switches}{ports}{cables}</wired></cluster>')
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+    done = run("fabric", "show", path)
+    seconds = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
+    check(done.returncode == 0 and "400 leaves, 50 spines" in done.stdout, done.stderr)
+    if not any(name.endswith("SAN_OPTIONS") for name in os.environ):
+        check(seconds < 5, f"20,000 cables take {seconds:.1f} s to load")
+
+
 def pictures(folder):
     for name, tree in (("small", TWO), ("big", 'tiers="3" radix="64" endpoints_per_leaf="32" '
                                                'leaves_per_pod="32"')):
@@ -260,6 +315,8 @@ def main():
         simgrid_loads(folder)
         twins(folder)
         imports(folder)
+        ugly(folder)
+        at_once(folder)
         pictures(folder)
         scale(folder)
     print(f"{len(failures)} failed")
