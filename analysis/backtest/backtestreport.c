@@ -7,11 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "grouplines.h"
 #include "json.h"
 #include "textout.h"
 #include "units.h"
 
-enum { MOST_GROUPS = 8, FIRST_JOBS = 5, FIGURE_WIDTH = 9, LABEL_WIDTH = 38 };
+enum { FIRST_JOBS = 5, FIGURE_WIDTH = 9, LABEL_WIDTH = 38 };
 
 static const char definitions[] =
     "sim: as simulated, rec: as recorded; both over the same jobs. wait: start - submit; "
@@ -33,46 +34,19 @@ static void put_pair(FILE *out, double simulated_s, double recorded_s)
     put_time(out, recorded_s);
 }
 
-static void print_group(FILE *out, const struct sand_backtest_group *group)
+static struct sand_group_line line_of(const void *groups, size_t i)
 {
-    char label[160];
-    const int all = strcmp(group->by, "all") == 0;
-    snprintf(label, sizeof label, "%s%s%s%s%s", all ? "" : group->by, all ? "" : " ", group->name,
-             group->ending ? ", " : "", group->ending ? group->ending : "");
-    fputs("  ", out);
-    sand_text_pad(out, label, LABEL_WIDTH);
+    const struct sand_backtest_group *group = (const struct sand_backtest_group *)groups + i;
+    return (struct sand_group_line){group->by, group->name, group->ending, group->gpu_s, group};
+}
+
+static void print_waits(FILE *out, const struct sand_group_line *line)
+{
+    const struct sand_backtest_group *group = line->row;
     sand_text_pad_left(out, sand_text_whole((double)group->jobs).s, FIGURE_WIDTH);
     put_pair(out, group->simulated.wait_mean_s, group->recorded.wait_mean_s);
     put_pair(out, group->simulated.wait_p95_s, group->recorded.wait_p95_s);
     put_time(out, group->shift_s);
-    fputc('\n', out);
-}
-
-static int more_gpu_time(const void *a, const void *b)
-{
-    const struct sand_backtest_group *x = *(const struct sand_backtest_group *const *)a;
-    const struct sand_backtest_group *y = *(const struct sand_backtest_group *const *)b;
-    if (x->gpu_s != y->gpu_s)
-        return x->gpu_s < y->gpu_s ? 1 : -1;
-    return (x > y) - (x < y);
-}
-
-static void print_by(FILE *out, const struct sand_backtest *b, const char *by)
-{
-    const struct sand_backtest_group *most[MOST_GROUPS + 1];
-    size_t n = 0, total = 0;
-    for (size_t i = 0; i < b->n_groups; i++) {
-        if (strcmp(b->groups[i].by, by) != 0)
-            continue;
-        total++;
-        most[n++] = &b->groups[i];
-        qsort(most, n, sizeof *most, more_gpu_time);
-        n = n > MOST_GROUPS ? MOST_GROUPS : n;
-    }
-    for (size_t i = 0; i < n; i++)
-        print_group(out, most[i]);
-    if (total > n)
-        fprintf(out, "  and %zu more by %s with less GPU time\n", total - n, by);
 }
 
 static void put_row(FILE *out, const char *label, struct sand_text simulated,
@@ -142,6 +116,9 @@ static void print_first(const struct sand_backtest *b, FILE *out)
 void sand_backtest_print(const struct sand_backtest *b, const struct sand_backtest_title *title,
                          enum sand_style style, FILE *out)
 {
+    static const char *const kinds[] = {"all", "class", "size", "user"};
+    const struct sand_group_lines lines = {b->n_groups, line_of, print_waits, b->groups,
+                                           LABEL_WIDTH};
     fprintf(out, "%s under %s, beside its record\n", title->experiment, title->policy);
     print_counts(b, out);
     print_first(b, out);
@@ -150,10 +127,8 @@ void sand_backtest_print(const struct sand_backtest *b, const struct sand_backte
     print_whole(b, out);
     sand_text_heading(out, style, "WAITS",
                       "                     jobs sim mean rec mean  sim p95  rec p95    shift");
-    print_by(out, b, "all");
-    print_by(out, b, "class");
-    print_by(out, b, "size");
-    print_by(out, b, "user");
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        sand_group_lines_print(out, &lines, kinds[i]);
     sand_text_wrap(out, definitions, 0);
 }
 

@@ -1,12 +1,12 @@
 // The summary for people: waits, completion times and slowdowns, with what they mean.
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "grouplines.h"
 #include "summaryparts.h"
 
-enum { MOST_GROUPS = 8, FIGURE_WIDTH = 9 };
+enum { FIGURE_WIDTH = 9 };
 
 static const char definitions[] =
     "means, p50 and p95 over jobs; wait: first start - submit; completion: end - submit; slowdown: "
@@ -20,15 +20,17 @@ static void put_time(FILE *out, double time_s)
     sand_text_pad_left(out, sand_text_quantity(time_s, SAND_DIM_TIME).s, FIGURE_WIDTH);
 }
 
-static void print_group(FILE *out, const struct sand_job_group *group)
+static struct sand_group_line line_of(const void *groups, size_t i)
 {
-    char label[160];
+    const struct sand_job_group *group = (const struct sand_job_group *)groups + i;
     const int finished = strcmp(group->ending, "finished") == 0;
-    const int all = strcmp(group->by, "all") == 0, size = strcmp(group->by, "size") == 0;
-    snprintf(label, sizeof label, "%s%s%s%s%s%s", all ? "" : group->by, all ? "" : " ", group->name,
-             size ? " held" : "", finished ? "" : ", ", finished ? "" : group->ending);
-    fputs("  ", out);
-    sand_text_pad(out, label, SAND_TEXT_LABEL + 6);
+    return (struct sand_group_line){group->by, group->name, finished ? NULL : group->ending,
+                                    group->gpu_s, group};
+}
+
+static void print_waits(FILE *out, const struct sand_group_line *line)
+{
+    const struct sand_job_group *group = line->row;
     sand_text_pad_left(out, sand_text_whole(group->jobs).s, FIGURE_WIDTH);
     put_time(out, group->wait_mean_s);
     put_time(out, group->wait_p50_s);
@@ -36,35 +38,6 @@ static void print_group(FILE *out, const struct sand_job_group *group)
     put_time(out, group->completion_mean_s);
     put_time(out, group->completion_p95_s);
     sand_text_pad_left(out, sand_text_fixed(group->slowdown_mean, 2).s, FIGURE_WIDTH);
-    fputc('\n', out);
-}
-
-static int more_gpu_time(const void *a, const void *b)
-{
-    const struct sand_job_group *left = *(const struct sand_job_group *const *)a;
-    const struct sand_job_group *right = *(const struct sand_job_group *const *)b;
-    if (left->gpu_s != right->gpu_s)
-        return left->gpu_s < right->gpu_s ? 1 : -1;
-    return (left > right) - (left < right); // as sorted by name
-}
-
-// The groups with most GPU time.
-static void print_by(FILE *out, const struct sand_overview *overview, const char *by)
-{
-    const struct sand_job_group *most[MOST_GROUPS + 1];
-    size_t n = 0, total = 0;
-    for (size_t i = 0; i < overview->n_groups; i++) {
-        if (strcmp(overview->groups[i].by, by) != 0)
-            continue;
-        total++;
-        most[n++] = &overview->groups[i];
-        qsort(most, n, sizeof *most, more_gpu_time);
-        n = n > MOST_GROUPS ? MOST_GROUPS : n;
-    }
-    for (size_t i = 0; i < n; i++)
-        print_group(out, most[i]);
-    if (total > n)
-        fprintf(out, "  and %zu more by %s with less GPU time\n", total - n, by);
 }
 
 // ---- use ----------------------------------------------------------------------------------------
@@ -145,14 +118,15 @@ static void print_use(FILE *out, enum sand_style style, const struct sand_overvi
 void sand_summary_print_groups(FILE *out, enum sand_style style,
                                const struct sand_overview *overview)
 {
+    static const char *const kinds[] = {"all", "class", "size", "user"};
+    const struct sand_group_lines lines = {overview->n_groups, line_of, print_waits,
+                                           overview->groups, SAND_TEXT_LABEL + 6};
     if (overview->n_groups == 0 || overview->n_jobs < 2)
         return;
     sand_text_heading(out, style, "WAITS AND COMPLETION",
                       "           jobs     wait      p50      p95 complet.      p95 slowdown");
-    print_by(out, overview, "all");
-    print_by(out, overview, "class");
-    print_by(out, overview, "size");
-    print_by(out, overview, "user");
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        sand_group_lines_print(out, &lines, kinds[i]);
     sand_text_wrap(out, definitions, 0);
     print_use(out, style, overview);
 }
