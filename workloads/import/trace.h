@@ -131,6 +131,9 @@ struct sand_trace_tally {
     char detail[64];                    // of the first row
 };
 
+// What a report adds to "held whole" where jobs of less than a node share one.
+#define SAND_TRACE_SHARED_NODES " (jobs of less than a node share one and are not among them)"
+
 // Complete when sand_trace_next has given the last job. rows = kept + dropped.
 struct sand_trace_report {
     uint64_t rows, kept, changed, dropped; // changed: kept rows with at least one changed value

@@ -303,10 +303,11 @@ static void print_held(const struct sand_trace *trace, FILE *out)
     if (!(report->node_s > 0))
         return; // sizes in GPUs, and nobody said how many a node has
     fprintf(out,
-            "  %" PRIu64 " of %" PRIu64 " rows do not fill their last node, which is held whole: "
+            "  %" PRIu64 " of %" PRIu64 " rows do not fill their last node, which is held whole%s: "
             "%.6g %s-hours asked for, %.6g held\n",
-            report->part_node, report->kept, report->asked_node_s * hours, per > 0 ? "GPU" : "node",
-            report->node_s * hours);
+            report->part_node, report->kept,
+            trace->options.shares_nodes ? SAND_TRACE_SHARED_NODES : "",
+            report->asked_node_s * hours, per > 0 ? "GPU" : "node", report->node_s * hours);
 }
 
 void sand_trace_report_print(const struct sand_trace *trace, FILE *out)

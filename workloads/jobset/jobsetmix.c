@@ -137,7 +137,8 @@ void sand_jobmix_report(const struct sand_jobfeed *feed, FILE *out)
     if (fit.jobs > fit.too_large)
         fprintf(out,
                 "  %" PRIu64 " of %" PRIu64 " jobs do not fill their last node, which is held "
-                "whole: %.6g GPU-hours asked for, %.6g held\n",
-                fit.part_node, fit.jobs - fit.too_large, fit.asked_gpu_s / 3600,
-                fit.held_gpu_s / 3600);
+                "whole%s: %.6g GPU-hours asked for, %.6g held\n",
+                fit.part_node, fit.jobs - fit.too_large,
+                feed->experiment->allocation == SAND_ALLOCATE_GPUS ? SAND_TRACE_SHARED_NODES : "",
+                fit.asked_gpu_s / 3600, fit.held_gpu_s / 3600);
 }
