@@ -87,6 +87,11 @@ struct sand_job_group { // jobs alike in one way and in how they ended, a run
     double slowdown_mean, slowdown_p50, slowdown_p95;
 };
 
+struct sand_group_use { // jobs alike in one way, however they ended, a run
+    const char *by, *name;
+    double gpu_s, asked_gpu_s, useful_gpu_s, whole_gpu_s; // whole: capacity x window
+};
+
 struct sand_saves {
     struct sand_summary durable;   // a run
     struct sand_summary undurable; // a run: a fault or the end came first
@@ -127,6 +132,8 @@ struct sand_overview {
     struct sand_job_states states;
     struct sand_job_group *groups; // by kind, name and ending
     size_t n_groups;
+    struct sand_group_use *uses; // by kind and name
+    size_t n_uses;
     // Over capacity x window: GPU time held; of it useful on GPUs asked for, and not asked for;
     // class fragment; and what no job held on other nodes (idle, spare, down).
     struct sand_summary use, useful_use, unasked, fragment, jobless;

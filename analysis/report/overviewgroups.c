@@ -114,13 +114,36 @@ static enum sand_rc summarise_use(const struct sand_rowset *rows, struct sand_ar
     return SAND_OK;
 }
 
+// The groups of one kind and name lie together, one for each ending.
+static void sum_endings(struct sand_overview *overview)
+{
+    for (size_t i = 0; i < overview->n_groups; i++) {
+        const struct sand_job_group *group = &overview->groups[i];
+        struct sand_group_use *use = &overview->uses[overview->n_uses];
+        if (i == 0 || strcmp(group[-1].by, group->by) != 0 ||
+            strcmp(group[-1].name, group->name) != 0) {
+            *use = (struct sand_group_use){.by = group->by,
+                                           .name = group->name,
+                                           .whole_gpu_s =
+                                               overview->capacity_gpus * overview->window_s};
+            overview->n_uses++;
+        } else {
+            use--;
+        }
+        use->gpu_s += group->gpu_s;
+        use->asked_gpu_s += group->asked_gpu_s;
+        use->useful_gpu_s += group->useful_gpu_s;
+    }
+}
+
 enum sand_rc sand_overview_groups(const struct sand_rowset *rows, struct sand_arena *arena,
                                   struct sand_overview *overview)
 {
     const size_t n = rows->n_groups;
     const struct sand_groups_row **sorted = sand_arena_alloc(arena, n + 1, sizeof *sorted);
     overview->groups = sand_arena_alloc(arena, n + 1, sizeof *overview->groups);
-    if (!sorted || !overview->groups)
+    overview->uses = sand_arena_alloc(arena, n + 1, sizeof *overview->uses);
+    if (!sorted || !overview->groups || !overview->uses)
         return SAND_ERR_NOMEM;
     for (size_t i = 0; i < n; i++)
         sorted[i] = &rows->groups[i];
@@ -132,5 +155,9 @@ enum sand_rc sand_overview_groups(const struct sand_rowset *rows, struct sand_ar
         overview->groups[overview->n_groups++] =
             mean_of(&sorted[first], end - first, overview->n_runs);
     }
-    return n > 0 ? summarise_use(rows, arena, overview) : SAND_OK;
+    if (n == 0)
+        return SAND_OK;
+    SAND_TRY(summarise_use(rows, arena, overview));
+    sum_endings(overview);
+    return SAND_OK;
 }

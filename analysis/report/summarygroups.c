@@ -69,34 +69,27 @@ static void put_share(FILE *out, enum sand_style style, const char *label,
     fputc('\n', out);
 }
 
-// The groups of one kind and name lie together, one for each ending.
-static void print_use_by(FILE *out, const struct sand_overview *overview, const char *by)
+static struct sand_group_line use_of(const void *uses, size_t i)
 {
-    const double whole_s = overview->capacity_gpus * overview->window_s;
-    for (size_t i = 0, end; i < overview->n_groups; i = end) {
-        const struct sand_job_group *first = &overview->groups[i];
-        double gpu_s = 0, asked_gpu_s = 0, useful_gpu_s = 0;
-        for (end = i; end < overview->n_groups && strcmp(first[end - i].by, first->by) == 0 &&
-                      strcmp(first[end - i].name, first->name) == 0;
-             end++) {
-            gpu_s += first[end - i].gpu_s;
-            asked_gpu_s += first[end - i].asked_gpu_s;
-            useful_gpu_s += first[end - i].useful_gpu_s;
-        }
-        if (strcmp(first->by, by) != 0 || !(gpu_s > 0))
-            continue;
-        fprintf(out, "  %s ", by);
-        sand_text_pad(out, first->name, SAND_TEXT_LABEL + 5 - (int)strlen(by));
-        sand_text_pad_left(out, sand_text_percent(gpu_s / whole_s).s, FIGURE_WIDTH);
-        sand_text_pad_left(out, sand_text_percent(useful_gpu_s / whole_s).s, FIGURE_WIDTH);
-        sand_text_pad_left(out, sand_text_percent(fmax(0, 1 - asked_gpu_s / gpu_s)).s,
-                           FIGURE_WIDTH + 2);
-        fputc('\n', out);
-    }
+    const struct sand_group_use *use = (const struct sand_group_use *)uses + i;
+    return (struct sand_group_line){use->by, use->name, NULL, use->gpu_s, use};
+}
+
+static void print_use_of(FILE *out, const struct sand_group_line *line)
+{
+    const struct sand_group_use *use = line->row;
+    sand_text_pad_left(out, sand_text_percent(use->gpu_s / use->whole_gpu_s).s, FIGURE_WIDTH);
+    sand_text_pad_left(out, sand_text_percent(use->useful_gpu_s / use->whole_gpu_s).s,
+                       FIGURE_WIDTH);
+    const double unasked = use->gpu_s > 0 ? fmax(0, 1 - use->asked_gpu_s / use->gpu_s) : NAN;
+    sand_text_pad_left(out, sand_text_percent(unasked).s, FIGURE_WIDTH + 2);
 }
 
 static void print_use(FILE *out, enum sand_style style, const struct sand_overview *overview)
 {
+    static const char *const kinds[] = {"class", "size", "user"};
+    const struct sand_group_lines lines = {overview->n_uses, use_of, print_use_of, overview->uses,
+                                           SAND_TEXT_LABEL + 6};
     sand_text_heading(out, style, "USE OF THE GPUS", "    share");
     put_share(out, style, "utilisation (held)", &overview->use);
     put_share(out, style, "useful utilisation", &overview->useful_use);
@@ -104,8 +97,8 @@ static void print_use(FILE *out, enum sand_style style, const struct sand_overvi
     put_share(out, style, "fragment", &overview->fragment);
     put_share(out, style, "no job", &overview->jobless);
     fprintf(out, "  %-32s%9s%9s%11s\n", "by group", "held", "useful", "not asked");
-    print_use_by(out, overview, "class");
-    print_use_by(out, overview, "size");
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        sand_group_lines_print(out, &lines, kinds[i]);
     char text[sizeof use_definitions + sizeof shared_definition + sizeof use_rest];
     fprintf(out, "  all: %s GPUs x %s from first submit to last end\n",
             sand_text_whole(overview->capacity_gpus).s,

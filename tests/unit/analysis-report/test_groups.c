@@ -114,6 +114,8 @@ Test(groups, printed_with_their_definitions)
     cr_expect(strstr(text, "all, ended failed"), "%s", text);
     cr_expect(strstr(text, "class b"), "%s", text);
     cr_expect(strstr(text, "size 9-64 GPUs held "), "%s", text);
+    cr_expect(strstr(text, "class b                            30.0 %   15.0 %     25.0 %"), "%s",
+              text);
     cr_expect(strstr(text, "first start - submit"), "%s", text);
     cr_expect(strstr(text, "useful: of surviving steps"), "%s", text);
     cr_expect(strstr(text, "10 GPUs x 2.5 min from first submit to last end"), "%s", text);
