@@ -41,6 +41,18 @@ static enum sand_rc number_cubes(const struct sand_fabric *f, const uint32_t *no
     return SAND_OK;
 }
 
+static enum sand_rc check_whole(const struct sand_fabric *f, uint32_t n, uint32_t n_cubes,
+                                struct sand_diag *diag)
+{
+    const uint32_t per_cube = sand_fabric_cube_nodes(f);
+    if (n_cubes == 1 || n == n_cubes * per_cube)
+        return SAND_OK;
+    return sand_fail(diag, SAND_ERR_INPUT,
+                     "%" PRIu32 " nodes in %" PRIu32 " cubes of %" PRIu32
+                     ": circuits join whole cubes; take part of one, or all nodes of each",
+                     n, n_cubes, per_cube);
+}
+
 static enum sand_rc check_length(const struct sand_fabric *f, const uint32_t grid[3],
                                  struct sand_diag *diag)
 {
@@ -73,7 +85,9 @@ enum sand_rc sand_fabric_slice_open(const struct sand_fabric *f, const uint32_t 
         sand_fabric_slice_grid(n_cubes, slice->grid);
     slice->is_mesh = n < sand_fabric_cube_nodes(f);
     slice->fabric.slice = slice;
-    rc = check_length(f, slice->grid, diag);
+    rc = check_whole(f, n, n_cubes, diag);
+    if (rc == SAND_OK)
+        rc = check_length(f, slice->grid, diag);
     if (rc != SAND_OK)
         sand_fabric_slice_close(slice);
     return rc;

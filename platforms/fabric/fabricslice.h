@@ -18,7 +18,8 @@ struct sand_fabric_slice {
 // The nodes' cubes (NULL: nodes 0 to n - 1), in the order of their first nodes. All cubes of the
 // torus are joined as it is described; fewer so that the longest side is as short as can be (k
 // cubes: the divisors a <= b <= c of k with the least c, then the least b). Fabrics without
-// circuits stay what they are. Refuses slices so long that no route holds their ways. O(cubes + n).
+// circuits stay what they are. Refuses parts of several cubes, and slices so long that no route
+// holds their ways. O(cubes + n).
 enum sand_rc sand_fabric_slice_open(const struct sand_fabric *fabric, const uint32_t *nodes,
                                     uint32_t n, struct sand_fabric_slice *slice,
                                     struct sand_diag *diag);

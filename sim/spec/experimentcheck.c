@@ -159,7 +159,8 @@ static void check_cubes(struct spec_binding *binding, const xmlNode *node,
                    "cube's circuits carry traffic; there is no default: measure it or say what you "
                    "assume");
     const uint32_t per_cube = fabric->block * fabric->block * fabric->block / type->n_nics;
-    for (size_t i = 0; i < experiment->n_jobs && per_cube > 0; i++) {
+    const int is_whole = per_cube * type->n_nics == fabric->block * fabric->block * fabric->block;
+    for (size_t i = 0; i < experiment->n_jobs && is_whole; i++) {
         const struct sand_job_spec *job = &experiment->jobs[i];
         if (job->n_nodes > per_cube && job->n_nodes % per_cube != 0)
             spec_error(binding, place_of(node),

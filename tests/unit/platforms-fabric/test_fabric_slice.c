@@ -187,6 +187,20 @@ Test(fabric_slice, failures_are_gone_round)
     sand_fabric_free(fabric);
 }
 
+// Twelve nodes in two cubes of eight.
+Test(fabric_slice, parts_of_two_cubes)
+{
+    struct fixture f;
+    struct sand_fabric_slice slice;
+    struct sand_diag diag = {0};
+    struct sand_fabric *fabric = build(&f, 4, 4, 4, 1);
+    cr_expect_eq(sand_fabric_slice_open(fabric, NULL, 12, &slice, &diag), SAND_ERR_INPUT);
+    cr_assert_eq(diag.n_messages, 1);
+    cr_expect(strstr(diag.messages[0].text, "12 nodes in 2 cubes of 8: circuits join whole cubes"));
+    sand_diag_clear(&diag);
+    sand_fabric_free(fabric);
+}
+
 // 127 cubes are 1 x 1 x 127: refused, with what to do.
 Test(fabric_slice, too_long_a_slice)
 {
