@@ -52,8 +52,10 @@ int sand_cli_main(int argc, char **argv)
         .doc = doc,
         .verbs = verbs,
         .n_verbs = N_VERBS,
-        .closing = "Exit status: 0 done, 1 a replication failed or a job is unfinished, 2 usage,\n"
-                   "3 invalid input, 4 files or memory, 5 a policy failed, 70 a bug in Sandtable.",
+        .closing =
+            "Exit status: 0 done, 1 a replication failed, a job is unfinished or a check found a\n"
+            "fault, 2 usage, 3 invalid input, 4 files or memory, 5 a policy failed, 70 a bug\n"
+            "in Sandtable.",
     };
     static char name[] = "sandtable";
     argp_err_exit_status = sand_rc_exit_status(SAND_ERR_USAGE);

@@ -4,6 +4,7 @@ usage: fabric_answers.py sandtable source
 """
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -120,6 +121,35 @@ def check_finds():
     ])
 
 
+NODE = """<experiment xmlns="urn:sandtable:1" name="n" duration="1d">
+<cluster name="c" nodes="8" node="sandtable:node/{node}"><fat_tree tiers="2" endpoints_per_leaf="16"
+link="sandtable:link/ndr400-ib"/></cluster><jobs><job id="j" nodes="8" model="sandtable:model/llama-3-8b"
+software="sandtable:software/megatron-core-24"><split tp="{tp}" pp="1" dp="{dp}" micro_batch="1"
+global_batch="64" sequence="4096" recompute="full" distributed_optimizer="yes"/></job></jobs></experiment>"""
+BOUGHT = ("dgx-h200", "dgx-b200", "gb200-nvl72", "dgx-b300", "gb300-nvl72", "h800-8x400", "h20-8x400", "l40s-8",
+          "mi250x-4x200", "mi300x-8x400", "mi325x-8x400", "mi355x-8x400", "tpu-v4-host", "tpu-v5e-host",
+          "tpu-v5p-host", "tpu-v6e-host")
+
+
+def every_node_steps():
+    """A step on a cluster of every node type of the catalogue, all that are bought among them."""
+    folder = os.path.join(SOURCE, "platforms", "catalogue", "node")
+    nodes, good = sorted(name[:-4] for name in os.listdir(folder) if name.endswith(".xml")), []
+    with tempfile.TemporaryDirectory(prefix="sandtable-nodes-") as scratch:
+        for node in nodes:
+            with open(os.path.join(folder, node + ".xml"), encoding="utf-8") as file:
+                gpus = int(re.search(r'\bgpus="(\d+)"', file.read()).group(1))
+            path = os.path.join(scratch, node + ".xml")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(NODE.format(node=node, tp=min(gpus, 8), dp=8 * gpus // min(gpus, 8)))
+            out = subprocess.run([SANDTABLE, "step", path, "--format=json", "--no-cache", "--data", SOURCE],
+                                 check=False, capture_output=True, text=True)
+            said = json.loads(out.stdout) if out.returncode == 0 else {}
+            good.append(check(f"node {node} {said.get('step_s')} s, MFU {said.get('mfu')}",
+                              0 < said.get("step_s", 0) < 60 and 0 < said.get("mfu", 0) < 1))
+    return all(good + [check(f"there is a {node}", node in nodes) for node in BOUGHT])
+
+
 def groups_hold_jobs():
     """Two jobs of 16 nodes for a group of 16: the second waits for the first, though 24 other nodes idle."""
     with open(os.path.join(FABRICS, "generations.xml"), encoding="utf-8") as file:
@@ -140,4 +170,5 @@ def groups_hold_jobs():
 
 
 if __name__ == "__main__":
-    sys.exit(0 if all([generations(), groups_hold_jobs(), json_says_what_text_says(), power_feeds(), check_finds()]) else 1)
+    sys.exit(0 if all([generations(), groups_hold_jobs(), json_says_what_text_says(), power_feeds(), check_finds(),
+                       every_node_steps()]) else 1)
