@@ -8,8 +8,8 @@
 
 // Steps of each job a round; rounds until the time lines have settled; rounds whose steps count, at
 // most.
-enum { STEPS = 16, FIRST_ROUNDS = 3, MOST_ROUNDS = 16 };
-static const double enough_error = 0.005;
+enum { STEPS = 16, FIRST_ROUNDS = 3, MOST_ROUNDS = 32 };
+static const double enough_error = 0.0025;
 
 struct rounds {
     struct fluid fluid;

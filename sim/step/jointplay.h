@@ -11,6 +11,7 @@
 struct joint_measured {
     int64_t from, last; // of the steps counted
     uint32_t n, wanted;
+    int closed; // no more of its steps count
 };
 
 struct joint {
@@ -26,8 +27,8 @@ struct joint {
     double *period_s;
     double *means; // [offset * n + part]
     struct joint_measured *measured;
-    double *stream_Bps; // per transfer, summed over offsets
-    int64_t all_begun;
+    double *stream_Bps;         // per transfer, summed over offsets
+    int64_t all_begun, all_had; // when all were running; when all had their steps
 };
 
 // Low-discrepancy points of n - 1 dimensions: the k-th one's share in dimension i, from 1.

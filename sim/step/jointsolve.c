@@ -160,7 +160,16 @@ static int have_all_steps(const struct joint *j)
     return 1;
 }
 
-// A step of anybody is over: it counts from the first that began when all were running.
+static int all_closed(const struct joint *j)
+{
+    for (uint32_t i = 0; i < j->problem->n; i++)
+        if (!j->measured[i].closed)
+            return 0;
+    return 1;
+}
+
+// A step of anybody is over. It counts from the first that began when all were running to the one
+// that was under way when all had their steps: what is under way takes longer than others do.
 static enum sand_rc count_step(void *self, struct step_run *run)
 {
     struct joint *j = self;
@@ -169,11 +178,14 @@ static enum sand_rc count_step(void *self, struct step_run *run)
         joint_flows_measure(&j->flows);
     if (m->n == 0)
         m->from = run->step_begun;
-    if (m->from >= j->all_begun) {
+    if (m->from >= j->all_begun && !m->closed) {
         m->last = run->engine->now;
         m->n++;
     }
-    if (!have_all_steps(j))
+    if (j->all_had == INT64_MAX && have_all_steps(j))
+        j->all_had = run->engine->now;
+    m->closed |= run->engine->now >= j->all_had;
+    if (!all_closed(j))
         return step_run_begin(run);
     run->engine->stopped = 1;
     return SAND_OK;
@@ -243,6 +255,7 @@ static enum sand_rc begin_all(struct joint *j, uint32_t k)
         most_s = fmax(most_s, into_s[i]);
     }
     j->all_begun = j->engine.now + run_ticks(most_s);
+    j->all_had = INT64_MAX;
     for (uint32_t i = 0; i < n; i++) {
         step_run_reset(run_of(j, i));
         j->measured[i].wanted = wanted_steps(j, i);
