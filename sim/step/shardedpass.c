@@ -55,7 +55,7 @@ static double pass_s(const struct sharded_pieces *p, int way, int next, struct r
 struct sharded_pass sharded_pass_find(const struct sharded_pieces *p)
 {
     struct sharded_pass pass;
-    double output_s;
+    double output_s = 0;
     for (int way = 0; way < 2; way++) {
         struct rings idle = {.owes = way};
         pass_s(p, way, way, &idle, &output_s);
@@ -72,7 +72,7 @@ struct sharded_alone sharded_alone_find(const struct sharded_pieces *p, uint32_t
     const uint32_t followed = n < 3 ? n : 3; // the first, one that stands for the others, the last
     struct sharded_alone alone = {.work_s = p->late_gather_s[0]};
     struct rings rings = {.owes = 0};
-    double output_s;
+    double output_s = 0;
     for (uint32_t i = 0; i < followed; i++) {
         const double both_s = pass_s(p, 0, 1, &rings, &output_s);
         const double whole_s = both_s + pass_s(p, 1, i + 1 < followed ? 0 : END, &rings, &output_s);
