@@ -14,38 +14,44 @@ struct attribute {
     enum owner owner;
     enum sand_step_constant_class class;
     size_t offset;
-    size_t peak_offset; // in the GPU; 0: none
-    int is_share;       // at most 1
+    size_t kernel_offset, peak_offset; // in the GPU: what the rate is a share of, the first that
+                                       // is known; 0: none
+    int is_share;                      // at most 1
 };
 
-#define GPU_RATE(name, member, class, peak)                                                        \
+#define GPU_RATE(name, member, class, kernel, peak)                                                \
     {                                                                                              \
         name, OWNER_GPU, class, offsetof(struct sand_gpu_type, member),                            \
-            offsetof(struct sand_gpu_type, peak), 0                                                \
+            offsetof(struct sand_gpu_type, kernel), offsetof(struct sand_gpu_type, peak), 0        \
     }
 #define SOFTWARE(member, class, share)                                                             \
     {                                                                                              \
-#member, OWNER_SOFTWARE, class, offsetof(struct sand_software, member), 0, share           \
+#member, OWNER_SOFTWARE, class, offsetof(struct sand_software, member), 0, 0, share        \
     }
 #define KERNEL(member)                                                                             \
     {                                                                                              \
 #member, OWNER_KERNELS, SAND_CONSTANT_KERNEL, offsetof(struct sand_kernel_costs, member),  \
-            0, 0                                                                                   \
+            0, 0, 0                                                                                \
     }
 
 static const struct attribute attributes[] = {
-    GPU_RATE("gemm_bf16", gemm_bf16_flops, SAND_CONSTANT_GEMM_16, peak_bf16_flops),
-    GPU_RATE("gemm_fp8", gemm_fp8_flops, SAND_CONSTANT_GEMM_8, peak_fp8_flops),
-    GPU_RATE("gemm_fp4", gemm_fp4_flops, SAND_CONSTANT_GEMM_4, peak_fp4_flops),
-    GPU_RATE("attention", attention_flops, SAND_CONSTANT_ATTENTION, peak_bf16_flops),
-    {"usable", OWNER_SCALEUP, SAND_CONSTANT_SCALEUP, offsetof(struct sand_link_type, usable), 0, 1},
-    {"usable", OWNER_NIC, SAND_CONSTANT_NETWORK, offsetof(struct sand_link_type, usable), 0, 1},
+    GPU_RATE("gemm_bf16", gemm_bf16_flops, SAND_CONSTANT_GEMM_16, kernel_bf16_flops,
+             peak_bf16_flops),
+    GPU_RATE("gemm_fp8", gemm_fp8_flops, SAND_CONSTANT_GEMM_8, kernel_fp8_flops, peak_fp8_flops),
+    GPU_RATE("gemm_fp4", gemm_fp4_flops, SAND_CONSTANT_GEMM_4, peak_fp4_flops, peak_fp4_flops),
+    GPU_RATE("attention", attention_flops, SAND_CONSTANT_ATTENTION, kernel_attention_flops,
+             peak_bf16_flops),
+    GPU_RATE("attention_flash2", flash2_flops, SAND_CONSTANT_ATTENTION, kernel_flash2_flops,
+             peak_bf16_flops),
+    {"usable", OWNER_SCALEUP, SAND_CONSTANT_SCALEUP, offsetof(struct sand_link_type, usable), 0, 0,
+     1},
+    {"usable", OWNER_NIC, SAND_CONSTANT_NETWORK, offsetof(struct sand_link_type, usable), 0, 0, 1},
     SOFTWARE(tp_exposed, SAND_CONSTANT_TP, 1),
     SOFTWARE(dp_exposed, SAND_CONSTANT_DP, 1),
     SOFTWARE(ep_exposed, SAND_CONSTANT_EP, 1),
     SOFTWARE(layer_overhead_s, SAND_CONSTANT_LAYER, 0),
     KERNEL(attention_head64),
-    KERNEL(attention_earlier),
+    KERNEL(attention_flash1),
     KERNEL(unfused_rate),
     KERNEL(unfused_score_B),
     KERNEL(norm_B),
@@ -59,10 +65,18 @@ enum { N_ATTRIBUTES = sizeof attributes / sizeof attributes[0] };
 
 const char *sand_step_constant_class_name(enum sand_step_constant_class constant_class)
 {
-    static const char *const names[] = {
-        "16-bit GEMM rate", "8-bit GEMM rate",     "4-bit GEMM rate",  "attention rate",
-        "scale-up links",   "network links",       "exposed TP share", "exposed DP share",
-        "exposed EP share", "time between layers", "kernel classes"};
+    static const char *const names[] = {"16-bit GEMM rate",
+                                        "8-bit GEMM rate",
+                                        "4-bit GEMM rate",
+                                        "attention rate",
+                                        "scale-up links",
+                                        "network links",
+                                        "exposed TP share, overlapped",
+                                        "exposed TP share",
+                                        "exposed DP share",
+                                        "exposed EP share",
+                                        "time between layers",
+                                        "kernel classes"};
     return names[constant_class];
 }
 
@@ -89,10 +103,18 @@ static double read(const void *entry, size_t offset)
     return *(const double *)(const void *)((const char *)entry + offset);
 }
 
-static int is_constant(const struct sand_step_constant *constant, const struct attribute *a,
-                       double value)
+// Stacks that overlap tensor-parallel collectives have little in common with those that do not.
+static enum sand_step_constant_class class_of(const struct attribute *a, const void *entry)
 {
-    return constant->class == a->class && strcmp(constant->name, a->name) == 0 &&
+    const struct sand_software *software = entry;
+    return a->class == SAND_CONSTANT_TP && !software->tp_overlap ? SAND_CONSTANT_TP_BARE : a->class;
+}
+
+static int is_constant(const struct sand_step_constant *constant, const struct attribute *a,
+                       const void *entry)
+{
+    const double value = read(entry, a->offset);
+    return constant->class == class_of(a, entry) && strcmp(constant->name, a->name) == 0 &&
            constant->value == value;
 }
 
@@ -101,7 +123,7 @@ static size_t find(const struct sand_step_constants *constants, const struct att
                    const void *entry)
 {
     size_t k = 0;
-    while (k < constants->n && !is_constant(&constants->list[k], a, read(entry, a->offset)))
+    while (k < constants->n && !is_constant(&constants->list[k], a, entry))
         k++;
     return k;
 }
@@ -112,13 +134,21 @@ int sand_step_constant_applies(const struct sand_step_rules *rules, const struct
     const struct owners o = owners_of(rules, c);
     for (size_t i = 0; i < N_ATTRIBUTES; i++) {
         const void *entry = o.entry[attributes[i].owner];
-        if (entry && is_constant(constant, &attributes[i], read(entry, attributes[i].offset)))
+        if (entry && is_constant(constant, &attributes[i], entry))
             return 1;
     }
     return 0;
 }
 
 // ---- finding ------------------------------------------------------------------------------------
+
+// What an attribute is a share of.
+static double compared_with(const struct attribute *a, const void *entry)
+{
+    const double kernel = a->kernel_offset > 0 ? read(entry, a->kernel_offset) : 0;
+    const double peak = a->peak_offset > 0 ? read(entry, a->peak_offset) : 0;
+    return kernel > 0 ? kernel : peak > 0 ? peak : 1;
+}
 
 static enum sand_rc add_case(struct sand_step_constants *constants, size_t *capacity,
                              const struct owners *o)
@@ -128,15 +158,14 @@ static enum sand_rc add_case(struct sand_step_constants *constants, size_t *capa
         const void *entry = o->entry[a->owner];
         if (!entry || !(read(entry, a->offset) > 0) || find(constants, a, entry) < constants->n)
             continue;
-        const double peak = a->peak_offset > 0 ? read(o->entry[OWNER_GPU], a->peak_offset) : 1;
         SAND_TRY(sand_grow((void **)&constants->list, capacity, constants->n + 1,
                            sizeof *constants->list));
         constants->list[constants->n++] =
             (struct sand_step_constant){.name = a->name,
                                         .owner = o->id[a->owner],
-                                        .class = a->class,
+                                        .class = class_of(a, entry),
                                         .value = read(entry, a->offset),
-                                        .share = read(entry, a->offset) / (peak > 0 ? peak : 1)};
+                                        .share = read(entry, a->offset) / compared_with(a, entry)};
     }
     return SAND_OK;
 }

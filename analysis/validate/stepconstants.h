@@ -9,13 +9,14 @@
 #include "stepcase.h"
 
 enum sand_step_constant_class {
-    SAND_CONSTANT_GEMM_16, // of the GPU's peak
+    SAND_CONSTANT_GEMM_16, // of the kernel alone, as measured, else of the GPU's peak
     SAND_CONSTANT_GEMM_8,
     SAND_CONSTANT_GEMM_4,
-    SAND_CONSTANT_ATTENTION, // of the 16-bit peak
+    SAND_CONSTANT_ATTENTION, // of the 16-bit peak where the kernel has not been measured
     SAND_CONSTANT_SCALEUP,   // usable share
     SAND_CONSTANT_NETWORK,
-    SAND_CONSTANT_TP, // exposed share
+    SAND_CONSTANT_TP,      // exposed share of stacks that overlap
+    SAND_CONSTANT_TP_BARE, // of stacks that do not
     SAND_CONSTANT_DP,
     SAND_CONSTANT_EP,
     SAND_CONSTANT_LAYER,
@@ -30,7 +31,7 @@ struct sand_step_constant {
     const char *name, *owner; // attribute; id of the first entry that has it
     enum sand_step_constant_class class;
     double value;
-    double share; // value in units in which constants of one class compare: of a peak, of one
+    double share; // value in units in which constants of one class compare: of a kernel, of one
 };
 
 struct sand_step_constants {

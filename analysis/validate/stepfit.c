@@ -15,9 +15,9 @@ static double spread_of(enum sand_step_constant_class class)
         [SAND_CONSTANT_GEMM_16] = 0.12, [SAND_CONSTANT_GEMM_8] = 0.12,
         [SAND_CONSTANT_GEMM_4] = 0.12,  [SAND_CONSTANT_ATTENTION] = 0.20,
         [SAND_CONSTANT_SCALEUP] = 0.10, [SAND_CONSTANT_NETWORK] = 0.10,
-        [SAND_CONSTANT_TP] = 0.20,      [SAND_CONSTANT_DP] = 0.20,
-        [SAND_CONSTANT_EP] = 0.20,      [SAND_CONSTANT_LAYER] = 0.15,
-        [SAND_CONSTANT_KERNEL] = 0.10};
+        [SAND_CONSTANT_TP] = 0.20,      [SAND_CONSTANT_TP_BARE] = 0.20,
+        [SAND_CONSTANT_DP] = 0.20,      [SAND_CONSTANT_EP] = 0.50,
+        [SAND_CONSTANT_LAYER] = 0.15,   [SAND_CONSTANT_KERNEL] = 0.10};
     return spreads[class];
 }
 

@@ -28,8 +28,8 @@ int sand_step_fit_speaks(const struct sand_step_fit *fit, size_t k);
 // + sum over classes ((mean - present mean of the constants that rows speak for) / spread)^2.
 // So a constant that no row speaks for becomes the mean of its class. Kernel classes, and what is
 // alone in its class, stay near their value instead. Spreads: 12 % for GEMM rates, 20 % for
-// attention and shares of software, 15 % for the time between layers, 10 % for links and kernel
-// classes.
+// attention and shares of software (50 % for experts, from all to little of which is hidden), 15 %
+// for the time between layers, 10 % for links and kernel classes.
 enum sand_rc sand_step_fit_solve(const struct sand_step_fit *fit, double *log_factors);
 
 #endif

@@ -126,11 +126,18 @@ static enum sand_rc fit_all(struct leaving *l, struct sand_step_leave *leave)
     return SAND_OK;
 }
 
-static void describe(const struct leaving *l, enum sand_leave_out by, struct sand_step_leave *leave)
+// Counts the constants that rows speak for.
+static void describe(struct leaving *l, enum sand_leave_out by, struct sand_step_leave *leave)
 {
-    *leave = (struct sand_step_leave){.by = by, .n_constants = l->pass->constants->n};
-    for (size_t k = 0; k < l->pass->constants->n; k++)
+    *leave = (struct sand_step_leave){.by = by};
+    memcpy(l->weight, l->usual_weight, l->pass->n * sizeof *l->weight);
+    const struct sand_step_fit fit = fit_of(l);
+    for (size_t k = 0; k < l->pass->constants->n; k++) {
+        if (!sand_step_fit_speaks(&fit, k))
+            continue;
+        leave->n_constants++;
         leave->of_class[l->pass->constants->list[k].class]++;
+    }
 }
 
 enum sand_rc sand_step_leave_out(const struct sand_step_pass *pass,
@@ -140,9 +147,9 @@ enum sand_rc sand_step_leave_out(const struct sand_step_pass *pass,
 {
     struct leaving l = {.pass = pass, .results = results, .slopes = slopes};
     enum sand_rc rc = open_leaving(&l);
-    describe(&l, by, leave);
     if (rc == SAND_OK) {
         weigh(&l);
+        describe(&l, by, leave);
         rc = fit_all(&l, leave);
     }
     for (size_t i = 0; rc == SAND_OK && i < pass->n; i++)
@@ -154,4 +161,34 @@ enum sand_rc sand_step_leave_out(const struct sand_step_pass *pass,
         rc = sand_step_predict(&again, predictions, NULL, diag);
     close_leaving(&l);
     return rc == SAND_ERR_NOMEM ? sand_fail(diag, rc, "out of memory") : rc;
+}
+
+enum sand_rc sand_step_refit(const struct sand_step_pass *pass,
+                             const struct sand_step_results *results, const double *slopes,
+                             double *log_factors, struct sand_diag *diag)
+{
+    struct leaving l = {.pass = pass, .results = results, .slopes = slopes};
+    enum sand_rc rc = open_leaving(&l);
+    if (rc == SAND_OK) {
+        weigh(&l);
+        for (size_t i = 0; i < pass->n; i++)
+            l.weight[i] = l.usual_weight[i] > 0;
+        const struct sand_step_fit fit = fit_of(&l);
+        rc = sand_step_fit_solve(&fit, log_factors);
+    }
+    close_leaving(&l);
+    return rc == SAND_ERR_NOMEM ? sand_fail(diag, rc, "out of memory") : rc;
+}
+
+void sand_step_refit_print(const struct sand_step_constants *constants, const double *log_factors,
+                           FILE *out)
+{
+    fprintf(out, "\n%-30s %-18s %-24s %12s %12s %8s\n", "constant refitted to all rows",
+            "attribute", "first of", "catalogue", "refitted", "factor");
+    for (size_t k = 0; k < constants->n; k++) {
+        const struct sand_step_constant *c = &constants->list[k];
+        fprintf(out, "%-30s %-18s %-24s %12.5g %12.5g %8.3f\n",
+                sand_step_constant_class_name(c->class), c->name, c->owner, c->value,
+                c->value * exp(log_factors[k]), exp(log_factors[k]));
+    }
 }

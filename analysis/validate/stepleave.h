@@ -3,6 +3,8 @@
 #ifndef SAND_ANALYSIS_VALIDATE_STEPLEAVE_H
 #define SAND_ANALYSIS_VALIDATE_STEPLEAVE_H
 
+#include <stdio.h>
+
 #include "stepreport.h"
 
 enum sand_leave_out { SAND_LEAVE_NOTHING, SAND_LEAVE_SOURCE, SAND_LEAVE_GPU };
@@ -29,5 +31,15 @@ enum sand_rc sand_step_leave_out(const struct sand_step_pass *pass,
                                  const struct sand_step_results *results, const double *slopes,
                                  enum sand_leave_out by, struct sand_step_prediction *predictions,
                                  struct sand_step_leave *leave, struct sand_diag *diag);
+
+// Refits the constants to all scored rows, all of one weight: the logarithm of a factor for each.
+enum sand_rc sand_step_refit(const struct sand_step_pass *pass,
+                             const struct sand_step_results *results, const double *slopes,
+                             double *log_factors, struct sand_diag *diag);
+
+// A line per constant: class, attribute, the first entry that has it, its value there and refitted,
+// in SI units.
+void sand_step_refit_print(const struct sand_step_constants *constants, const double *log_factors,
+                           FILE *out);
 
 #endif

@@ -9,13 +9,14 @@
 #include "stepleave.h"
 #include "stepreport.h"
 
-enum { KEY_LEAVE_OUT = 256 };
+enum { KEY_LEAVE_OUT = 256, KEY_REFIT };
 
 static const char usual_rules[] = "platforms/catalogue/step_rules/published.xml";
 
 struct options {
     struct sand_cli_validation with;
     enum sand_leave_out leave_out;
+    int refit;
     uint32_t jobs;
 };
 
@@ -31,12 +32,15 @@ static const char doc[] =
     "TP, PP, micro_batch, global_batch, iter_time_s and others (docs/validation.md); unknown ones "
     "are ignored; cells that are no numbers are named. What a row's source, gpu and network mean "
     "stands in a file of rules. With --leave-out the free constants are refitted without each "
-    "source or GPU generation in turn, and its rows predicted with what comes out. The last "
+    "source or GPU generation in turn, and its rows predicted with what comes out; with --refit "
+    "those fitted to all rows are printed. The last "
     "line is the overall error of the step time; without any row to score the exit status is 3.";
 
 static const struct argp_option options[] = {
     {"leave-out", KEY_LEAVE_OUT, "GROUP", 0,
      "source or gpu: also predict each without its own rows among those fitted to", 0},
+    {"refit", KEY_REFIT, NULL, 0,
+     "Also print the free constants refitted to all rows, beside those of the catalogue", 0},
     {"jobs", 'j', "N", 0, "Rows predicted at the same time; default: one per processor", 0},
     {0}};
 
@@ -60,6 +64,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_LEAVE_OUT:
         o->leave_out = find_group(state, arg);
         return 0;
+    case KEY_REFIT:
+        o->refit = 1;
+        return 0;
     case 'j':
         o->jobs = sand_cli_count(state, "--jobs", arg, 1);
         return 0;
@@ -73,7 +80,7 @@ struct validation {
     struct sand_step_case *cases;
     struct sand_step_prediction *predictions, *left_out;
     struct sand_step_constants constants;
-    double *slopes;
+    double *slopes, *refitted;
     struct sand_step_leave leave;
     struct sand_cli_progress progress;
 };
@@ -87,12 +94,13 @@ static enum sand_rc open_validation(const struct options *o, const struct sand_s
         return SAND_ERR_NOMEM;
     for (size_t i = 0; i < rows->n; i++)
         sand_step_case_read(rules, &rows->rows[i], &v->cases[i]);
-    if (o->leave_out == SAND_LEAVE_NOTHING)
+    if (o->leave_out == SAND_LEAVE_NOTHING && !o->refit)
         return SAND_OK;
     SAND_TRY(sand_step_constants_find(rules, v->cases, rows->n, &v->constants));
     v->left_out = sand_calloc(rows->n, sizeof *v->left_out);
     v->slopes = sand_calloc(rows->n * v->constants.n, sizeof *v->slopes);
-    return v->left_out && v->slopes ? SAND_OK : SAND_ERR_NOMEM;
+    v->refitted = sand_calloc(v->constants.n, sizeof *v->refitted);
+    return v->left_out && v->slopes && v->refitted ? SAND_OK : SAND_ERR_NOMEM;
 }
 
 static void close_validation(struct validation *v)
@@ -102,6 +110,7 @@ static void close_validation(struct validation *v)
     sand_free(v->left_out);
     sand_free(v->constants.list);
     sand_free(v->slopes);
+    sand_free(v->refitted);
 }
 
 static void draw(void *self, double done)
@@ -120,6 +129,8 @@ static enum sand_rc predict(const struct options *o, struct validation *v,
                                         .progress = draw,
                                         .self = &v->progress};
     SAND_TRY(sand_step_predict(&pass, v->predictions, v->slopes, diag));
+    if (o->refit)
+        SAND_TRY(sand_step_refit(&pass, results, v->slopes, v->refitted, diag));
     if (o->leave_out == SAND_LEAVE_NOTHING)
         return SAND_OK;
     results->leave = &v->leave;
@@ -142,6 +153,8 @@ static enum sand_rc predict_and_print(const struct options *o, const struct sand
     sand_cli_progress_close(&v.progress);
     if (rc == SAND_OK) {
         printf("%s: %zu rows, rules %s (%s)\n", o->with.file, rows->n, rules->id, rules->from.date);
+        if (o->refit)
+            sand_step_refit_print(&v.constants, v.refitted, stdout);
         rc = sand_step_report_print(&results, stdout);
     }
     const struct sand_predicted_table table = sand_step_table(&results);

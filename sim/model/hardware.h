@@ -31,7 +31,10 @@ struct sand_gpu_type {
     double gemm_bf16_flops, gemm_fp8_flops; // sustained GEMM rate R on large aligned shapes
     double gemm_fp4_flops;                  // 0: not supported
     double attention_flops; // fused attention, causal fwd+bwd, head size 128, long sequence
-    double hbm_usable;      // fraction of hbm_Bps that memory-bound kernels reach
+    double flash2_flops;    // the same with FlashAttention-2; 0: as attention_flops
+    // Of these kernels alone, as measured; 0: not known. A prior for refits, no cost.
+    double kernel_bf16_flops, kernel_fp8_flops, kernel_attention_flops, kernel_flash2_flops;
+    double hbm_usable;               // fraction of hbm_Bps that memory-bound kernels reach
     double gemm_tile_m, gemm_tile_n; // output tile of the GEMM kernels
     uint32_t n_sm;                   // streaming multiprocessors: tiles in one wave
 };
@@ -46,15 +49,15 @@ struct sand_kernel_costs {
     double attention_half_seq;  // tokens: fused attention runs at A*s/(s+this)
     double attention_bwd_ratio; // backward / forward FLOPs of fused attention
     double attention_head64;    // factor on the fused attention rate for head sizes up to 64
-    double attention_earlier;   // factor on that rate for kernels of the generation before
-    double unfused_rate;        // fraction of the GEMM rate for unfused attention
-    double unfused_score_B;     // bytes per score element, forward plus backward
-    double norm_B;              // bytes per token, layer and hidden element, fwd+bwd
-    double activation_B;        // bytes per token, layer and FFN element, fwd+bwd, times (1+gated)
-    double qkv_B;               // bytes per token, layer and QKV output element, fwd+bwd
-    double logit_B;             // bytes per logit
-    double fp8_row_rate;        // fraction of the fp8 GEMM rate with a scale per row
-    double cast_fp8_B;          // bytes per GEMM input element for fp8 casts and transposes
+    double attention_flash1; // factor on the rate of FlashAttention-2 for FlashAttention in Triton
+    double unfused_rate;     // fraction of the GEMM rate for unfused attention
+    double unfused_score_B;  // bytes per score element, forward plus backward
+    double norm_B;           // bytes per token, layer and hidden element, fwd+bwd
+    double activation_B;     // bytes per token, layer and FFN element, fwd+bwd, times (1+gated)
+    double qkv_B;            // bytes per token, layer and QKV output element, fwd+bwd
+    double logit_B;          // bytes per logit
+    double fp8_row_rate;     // fraction of the fp8 GEMM rate with a scale per row
+    double cast_fp8_B;       // bytes per GEMM input element for fp8 casts and transposes
     double permute_B; // bytes per element of a token's copy to an expert, fwd+bwd: sorting, gating
     double expert_overhead_s; // per layer with experts and micro-batch: routing, launches
     double optimizer_B;       // bytes of traffic per locally updated parameter
@@ -130,6 +133,7 @@ enum sand_state_shards {
 struct sand_software {
     const char *id;
     struct sand_provenance from;
+    int tp_overlap;    // tensor-parallel collectives are cut up and run beside the products
     double tp_exposed; // share of tensor- and context-parallel traffic that compute does not hide
     double dp_exposed; // share of overlapped data-parallel traffic that compute does not hide
     double ep_exposed; // share of the all-to-alls of experts that compute does not hide

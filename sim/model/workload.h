@@ -56,7 +56,8 @@ enum sand_recompute {
 enum sand_attention {
     SAND_ATTENTION_FUSED,
     SAND_ATTENTION_UNFUSED,
-    SAND_ATTENTION_FUSED_EARLIER // kernels of the generation before: attention_earlier slower
+    SAND_ATTENTION_FLASH2, // FlashAttention-2, whatever the GPU has since
+    SAND_ATTENTION_FLASH1  // FlashAttention before it, in Triton
 };
 
 // Which dimension changes fastest from rank to rank, first to last.

@@ -19,7 +19,8 @@ static const char *const recomputes[] = {[SAND_RECOMPUTE_NONE] = "none",
                                          NULL};
 const char *const spec_attention_words[] = {[SAND_ATTENTION_FUSED] = "fused",
                                             [SAND_ATTENTION_UNFUSED] = "unfused",
-                                            [SAND_ATTENTION_FUSED_EARLIER] = "fused-earlier",
+                                            [SAND_ATTENTION_FLASH2] = "flash2",
+                                            [SAND_ATTENTION_FLASH1] = "flash1",
                                             NULL};
 static const char *const precisions[] = {
     [SAND_FP16] = "fp16",   [SAND_BF16] = "bf16",       [SAND_FP8] = "fp8",
@@ -237,8 +238,8 @@ static const struct spec_field split_fields[] = {
      SPEC_MEMBER(SPEC_WORD, struct sand_split, attention),
      .words = spec_attention_words,
      SPEC_PRESET("fused"),
-     .doc = "Attention kernels; fused-earlier: those of the GPU generation before, or before "
-            "FlashAttention-2."},
+     .doc = "Attention kernels; fused: the best of the GPU generation (cuDNN, FlashAttention-3); "
+            "flash2: FlashAttention-2; flash1: those before it, in Triton."},
     {.name = "precision",
      SPEC_MEMBER(SPEC_WORD, struct sand_split, precision),
      .words = precisions,

@@ -37,7 +37,7 @@ def told(value, text):
 
 
 # GPU-hours of a day by README.
-TOLD = {("uplink", "2d"): "| 818 |", ("uplink", "20min"): "| 12.5 |", ("uplink", "90s"): "| 2.0 |",
+TOLD = {("uplink", "2d"): "| 818 |", ("uplink", "20min"): "| 12.8 |", ("uplink", "90s"): "| 2.3 |",
         ("nic", "2d"): "| 2450 |", ("nic", "20min"): "| 121 |", ("nic", "90s"): "| 89.3 |"}
 WORTH = {"uplink": "10.5", "nic": "31.6"}
 

@@ -129,16 +129,23 @@ static double ffn_gemms_s(const struct sand_cost *cost, const struct shard *shar
 
 // FlashAttention counts: 4 t k d per head over the k keys that a query sees, half of the sequence
 // under the causal mask.
-static void fused_attention(const struct sand_cost *cost, const struct shard *shard, int earlier,
-                            struct sand_layer_times *times)
+static double fused_rate(const struct sand_cost *cost, enum sand_attention attention)
+{
+    const struct sand_gpu_type *gpu = cost->gpu;
+    if (attention == SAND_ATTENTION_FUSED)
+        return gpu->attention_flops;
+    const double flash2 = gpu->flash2_flops > 0.0 ? gpu->flash2_flops : gpu->attention_flops;
+    return attention == SAND_ATTENTION_FLASH1 ? cost->kernels->attention_flash1 * flash2 : flash2;
+}
+
+static void fused_attention(const struct sand_cost *cost, const struct shard *shard,
+                            enum sand_attention attention, struct sand_layer_times *times)
 {
     const struct sand_kernel_costs *kernels = cost->kernels;
     const double seq = 2.0 * shard->keys;
-    double rate = cost->gpu->attention_flops * seq / (seq + kernels->attention_half_seq);
+    double rate = fused_rate(cost, attention) * seq / (seq + kernels->attention_half_seq);
     if (shard->head_dim <= 64.0)
         rate *= kernels->attention_head64;
-    if (earlier)
-        rate *= kernels->attention_earlier;
     times->forward_s = 2.0 * shard->tokens * shard->keys * (shard->q + shard->value) / rate;
     times->backward_s = kernels->attention_bwd_ratio * times->forward_s;
 }
@@ -159,7 +166,7 @@ static void attention(const struct sand_cost *cost, const struct shard *shard,
                       const struct sand_split *split, struct sand_layer_times *times)
 {
     if (split->attention != SAND_ATTENTION_UNFUSED)
-        fused_attention(cost, shard, split->attention == SAND_ATTENTION_FUSED_EARLIER, times);
+        fused_attention(cost, shard, split->attention, times);
     else
         unfused_attention(cost, shard, split->sequence, times);
 }

@@ -38,7 +38,7 @@ static struct sand_kernel_costs kernels = {.id = "kernels",
                                            .attention_half_seq = 450,
                                            .attention_bwd_ratio = 2.5,
                                            .attention_head64 = 1,
-                                           .attention_earlier = 1,
+                                           .attention_flash1 = 1,
                                            .unfused_rate = 0.6,
                                            .norm_B = 56,
                                            .optimizer_B = 24};
