@@ -164,3 +164,29 @@ Test(fluid, order_changes_nothing, .timeout = 60)
         cr_expect_eq(s.parts[first[i]].step_s, turned.parts[second[c.n - 1 - i]].step_s);
     fixture_free(&c.f);
 }
+
+// A transfer that goes on beside a crowd: it has what it has beside all jobs played together,
+// within 10 %, and the jobs are as slow as there, within 3 %.
+Test(fluid, transfers_share_with_a_crowd, .timeout = 120)
+{
+    static struct crowd c;
+    uint32_t in_fluid[MOST_JOBS], in_twin[MOST_JOBS];
+    crowd_init(&c, 14);
+    const struct sand_stream_link links[] = {
+        {.link = c.links[0], .streams = 4, .capacity_Bps = 1e11},
+        {.link = c.links[1], .streams = 4, .capacity_Bps = 1e11}};
+    const struct sand_joint_transfer transfer = {.links = links, .n_links = 2, .stream_Bps = 2e10};
+    struct sand_joint_question one_by_one = question_of(&c, 0), together = question_of(&c, 1);
+    one_by_one.transfers = together.transfers = &transfer;
+    one_by_one.n_transfers = together.n_transfers = 1;
+    const struct sand_joint_solution fluid = fixture_joint(&one_by_one, in_fluid);
+    const struct sand_joint_solution twin = fixture_joint(&together, in_twin);
+    cr_expect_lt(twin.stream_Bps[0], 0.95 * transfer.stream_Bps, "it shares");
+    cr_expect_float_eq(fluid.stream_Bps[0], twin.stream_Bps[0], 0.1 * twin.stream_Bps[0],
+                       "%g, %g with all together", fluid.stream_Bps[0], twin.stream_Bps[0]);
+    for (uint32_t i = 0; i < c.n; i++)
+        cr_expect_float_eq(fluid.parts[in_fluid[i]].step_s, twin.parts[in_twin[i]].step_s,
+                           0.03 * twin.parts[in_twin[i]].step_s, "job %u: %g, %g", i,
+                           fluid.parts[in_fluid[i]].step_s, twin.parts[in_twin[i]].step_s);
+    fixture_free(&c.f);
+}
