@@ -1,5 +1,5 @@
 # The campus example: first fit against packed in paired replications; the comparison is computed again from the results.
-# Whole (30 days, 10 pairs) with the third argument "whole", else three days in three pairs.
+# Whole (30 days, 10 pairs) with the third argument "whole", else two days in three pairs.
 # SPDX-License-Identifier: GPL-2.0-or-later
 import json
 import math
@@ -10,7 +10,7 @@ from example_support import PROGRAM, check, close, end, numpy, run, table
 
 EXAMPLE = "campus-2048/experiment.xml"
 WHOLE = sys.argv[3:] == ["whole"]
-PAIRS, DAYS = (10, 30) if WHOLE else (3, 3)
+PAIRS, DAYS = (10, 30) if WHOLE else (3, 2)
 T95 = {2: 4.302653, 9: 2.262157}[PAIRS - 1]  # Student's t, two-sided 95 %
 SMALLER = [] if WHOLE else ["--replications", str(PAIRS), "--set", f"@duration={DAYS}d"]
 GPUS = 2048
