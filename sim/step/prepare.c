@@ -215,7 +215,6 @@ static enum sand_rc fill(const struct step_setting *set, const struct step_traff
                          struct sand_step_problem *problem)
 {
     step_header_set(set, &problem->header);
-    problem->header.send_latency_s += traffic->send_extra_s;
     sand_memory_estimate(set->q->job->model, set->split, set->type->gpu, set->q->kernels,
                          &problem->report.memory);
     SAND_TRY(set_chunks(set, traffic, problem));
