@@ -5,7 +5,7 @@ import json
 import os
 import subprocess
 
-from example_support import PROGRAM, SOURCE, check, close, end, run, table
+from example_support import PROGRAM, SOURCE, check, close, end, run, table, told
 
 STEPS = 2000
 
@@ -50,6 +50,12 @@ for name, expected_s in (("packed", step_s), ("split", mean_slow_s)):
 
 check(job(paths["packed"], "left")["step"]["neighbours_s"] == 0, "packed: nobody meets anybody")
 packed, split = (table(paths[name], "jobs") for name in ("packed", "split"))
+first, met = (job(paths[name], "left")["step"] for name in ("packed", "split"))
+told("chain", "| step of `left` and `right` | # ms | # ms |", 1e3 * first["step_s"], 1e3 * met["step_s"])
+told("chain", "| of it by neighbours | 0 | # ms |", 1e3 * met["neighbours_s"])
+told("chain", "| `third` starts after | # min | # min |", *(rows["start_ns"][3] / 60e9 for rows in (packed, split)))
+told("chain", "for a share s = # of its step", share)
+told("chain", "s²/2 = # %, to # ms", 50 * share ** 2, 1e3 * slow_s)
 later_s = (split["start_ns"] - packed["start_ns"])[3] / 1e9
 close(later_s, STEPS * (mean_slow_s - step_s), 0.03 * STEPS * (slow_s - step_s), "the third job starts later when they do")
 

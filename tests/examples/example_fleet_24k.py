@@ -4,7 +4,7 @@
 import resource
 import time
 
-from example_support import check, close, end, run, table
+from example_support import check, close, end, run, table, told
 
 
 def measure(name):
@@ -27,5 +27,15 @@ def measure(name):
 packed, first_fit = measure("packed"), measure("first-fit")
 check(first_fit["neighbours_gpu_s"] > 1.25 * packed["neighbours_gpu_s"], "first-fit loses clearly more to neighbours")
 check(first_fit["mfu"] < first_fit["mfu_alone"] and packed["mfu"] > first_fit["mfu"], "and its MFU is lower for it")
+both = (packed, first_fit)
+told("fleet-24k", "| MFU while stepping, without neighbours | # %, # % | # %, # % |",
+     *(100 * row[mfu] for row in both for mfu in ("mfu", "mfu_alone")))
+told("fleet-24k", "| lost to neighbours | # GPU-hours | # GPU-hours |", *(row["neighbours_gpu_s"] / 3600 for row in both))
+told("fleet-24k", "| joint questions, known already | # (# a day), # % | # (# a day), # % |",
+     *(value for row in both for value in (row["joint_questions"], row["joint_questions"] / 28,
+                                           100 * row["joint_known"] / row["joint_questions"])))
+told("fleet-24k", "| most jobs in a question | # | # |", *(row["joint_jobs"] for row in both))
+told("fleet-24k", "contention is # points of the fleet's MFU under first-fit and # packed",
+     *(100 * (row["mfu_alone"] - row["mfu"]) for row in (first_fit, packed)), share=0.05)
 check(first_fit["joint_known"] > 0.9 * first_fit["joint_questions"], "nine of ten joint questions are known")
 end()

@@ -3,12 +3,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 import json
 import os
+import re
 import subprocess
 
-from example_support import PROGRAM, SOURCE, check, close, end, run, table
+from example_support import PROGRAM, SOURCE, check, close, end, run, table, told
 
 STEPS, STALL_S = 2000, 1
-NIC_BPS = 50e9 * 0.6136  # 400 Gb/s, as the catalogue's ndr400-ib lets traffic use them
+with open(os.path.join(SOURCE, "platforms", "catalogue", "link", "ndr400-ib.xml"), encoding="utf-8") as link:
+    NIC_BPS = 50e9 * float(re.search(r'\busable="([0-9.]+)"', link.read()).group(1))  # 400 Gb/s, as traffic may use them
 SAVE_B = 70.55e9 * 14    # Llama 3 70B, as published, 14 bytes a parameter
 
 
@@ -40,6 +42,14 @@ close(shared["step"]["step_s"], step_s + lost_s / STEPS, 0.02 * lost_s / STEPS, 
 step = shared["step"]
 close(step["step_s"], sum(step[part] for part in ("healthy_s", "placement_s", "neighbours_s", "slow_parts_s", "transfers_s")), 1e-9,
       "shared: the parts sum to the step")
+
+told("shared-storage", "| step of `trainer`, mean | # ms | # ms |", 1e3 * step_s, 1e3 * step["step_s"])
+told("shared-storage", "| of it by saves of `saver` | 0 | # ms |", 1e3 * step["transfers_s"])
+told("shared-storage", "| a save is durable after | # s | # s |", *(saves(paths[name]).mean() + STALL_S for name in paths))
+told("shared-storage", "alone: # s a save", SAVE_B / (8 * NIC_BPS))
+told("shared-storage", "long, # s and the second of its copy", save_s)
+told("shared-storage", "2d / (c + 3d), # s; # saves over # steps are # ms a step", lost_s / found.size, found.size, STEPS,
+     1e3 * lost_s / STEPS)
 
 # Nobody trains beside it: the uplinks alone.
 path = run("shared-storage/shared.xml", "--set", "jobs/job[@id='trainer']/@submit=30min", "--set", "jobs/job[@id='trainer']/@steps=10", name="alone")

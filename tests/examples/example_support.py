@@ -1,6 +1,7 @@
 # Runs the program on an example and reads its results.
 # SPDX-License-Identifier: GPL-2.0-or-later
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -28,6 +29,16 @@ def close(value, target, tolerance, text):
           f"{text}: {value:.5g}, expected {target:.5g} +- {tolerance:.2g}")
 
 
+def told(readme, text, *values, share=0.01):
+    """What an example's README says, to a share (1 %): each # in text is a figure there."""
+    with open(os.path.join(SOURCE, "examples", readme, "README.md"), encoding="utf-8") as file:
+        found = re.findall(re.escape(text).replace(r"\#", r"([0-9][0-9,.]*)"), file.read())
+    check(len(found) == 1, f"{readme}/README.md says once: {text}")
+    for figures in found[:1]:
+        for figure, value in zip((figures,) if isinstance(figures, str) else figures, values, strict=True):
+            close(float(figure.rstrip(".,").replace(",", "")), value, share * abs(value), f"{readme}/README.md: {text}")
+
+
 def run(spec, *arguments, name="out"):
     """Runs an example; returns the path of its results."""
     out = os.path.join(SCRATCH.name, name)
@@ -50,4 +61,4 @@ def end():
     sys.exit(1 if FAILURES else 0)
 
 
-__all__ = ["PROGRAM", "SOURCE", "SCRATCH", "check", "close", "end", "numpy", "run", "table"]
+__all__ = ["PROGRAM", "SOURCE", "SCRATCH", "check", "close", "end", "numpy", "run", "table", "told"]
