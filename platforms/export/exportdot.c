@@ -25,6 +25,7 @@ struct box {
 struct join {
     uint32_t a, b, n_bundles;
     double capacity_Bps;
+    int orders; // keeps its boxes beside each other
 };
 
 // A torus in boxes: of one router, or a cube, or a column of those along z, or many columns.
@@ -196,7 +197,7 @@ static void fill_joins(struct picture *p)
             a = b;
             b = swap;
         }
-        p->joins[n++] = (struct join){a, b, 1, g->edges[i].capacity_Bps};
+        p->joins[n++] = (struct join){a, b, 1, g->edges[i].capacity_Bps, 0};
     }
     qsort(p->joins, n, sizeof *p->joins, by_boxes);
     for (size_t i = 0; i < n; i++) {
@@ -292,8 +293,22 @@ static void write_pods(const struct picture *p, FILE *out)
     write_boxes(p, SAND_NONE, out);
 }
 
+// Keeps a box to the right of another: by the cables between them or, where none are, by an edge
+// that is not seen. Both at once make dot 2.43 fail (merge_chain).
+static void write_beside(struct picture *p, uint32_t left, uint32_t right, FILE *out)
+{
+    for (size_t i = 0; i < p->n_joins; i++) {
+        struct join *j = &p->joins[i];
+        if ((j->a == left && j->b == right) || (j->a == right && j->b == left)) {
+            *j = (struct join){left, right, j->n_bundles, j->capacity_Bps, 1};
+            return;
+        }
+    }
+    fprintf(out, "  b%" PRIu32 " -- b%" PRIu32 " [style=invis];\n", left, right);
+}
+
 // Those of a tier on one line, in order from left to right, sums last; pods beside each other.
-static void write_ranks(const struct picture *p, FILE *out)
+static void write_ranks(struct picture *p, FILE *out)
 {
     for (unsigned tier = 0; tier < SAND_TIERS; tier++) {
         uint32_t n = 0, last = SAND_NONE;
@@ -311,7 +326,7 @@ static void write_ranks(const struct picture *p, FILE *out)
                         (box->order == INT32_MAX) != is_sum)
                         continue;
                     if (last != SAND_NONE)
-                        fprintf(out, "  b%" PRIu32 " -- b%" PRIu32 " [style=invis];\n", last, i);
+                        write_beside(p, last, i, out);
                     last = i;
                 }
     }
@@ -327,7 +342,7 @@ static void write_joins(const struct picture *p, int is_tree, FILE *out)
         fprintf(out, "  b%" PRIu32 " -- b%" PRIu32 " [tooltip=\"%" PRIu32 " bundle%s, %s\"%s%s];\n",
                 goes_down ? j->b : j->a, goes_down ? j->a : j->b, j->n_bundles,
                 j->n_bundles > 1 ? "s" : "", capacity, j->n_bundles > 1 ? ", style=dashed" : "",
-                goes_down ? "" : ", constraint=false");
+                goes_down || j->orders ? "" : ", constraint=false");
     }
 }
 
@@ -356,7 +371,7 @@ static void write_capacities(const struct sand_graph *g, FILE *out)
     }
 }
 
-static void write_picture(const struct sand_cluster *cluster, const struct picture *p, FILE *out)
+static void write_picture(const struct sand_cluster *cluster, struct picture *p, FILE *out)
 {
     const struct sand_graph *g = p->graph;
     int is_tree = g->kind != SAND_FABRIC_DRAGONFLY && g->kind != SAND_FABRIC_TORUS;

@@ -285,10 +285,21 @@ def pictures(folder):
         check(4 <= len(drawn) <= 60, f"{name}: {len(drawn)} nodes drawn")
         check(("more leaves" in dot) == (name == "big"), f"{name}: sums\n{dot[:2000]}")
         check(dot.count("{") == dot.count("}"), f"{name}: braces")
-        if any(os.access(os.path.join(p, "dot"), os.X_OK) for p in os.environ["PATH"].split(":")):
-            done = subprocess.run(["dot", "-Tplain"], input=dot, text=True, capture_output=True,
-                                  timeout=60, check=False)
-            check(done.returncode == 0 and "graph" in done.stdout, done.stderr)
+        draws(dot, name)
+    for path in sorted((pathlib.Path(SOURCE) / "examples" / "fabrics").glob("*.xml")):
+        draws(run("export", "fabric", path, "--format=dot").stdout, path.name)
+    for groups in (2, 3, 4, 6, 17):
+        sets = (f"cluster/dragonfly_plus/@groups={groups}", f"cluster/@nodes={32 * groups}", "jobs/job/@nodes=64")
+        draws(run("export", "fabric", f"{SOURCE}/examples/fabrics/dragonfly-plus.xml", "--format=dot",
+                  *(word for text in sets for word in ("--set", text))).stdout, f"dragonfly+ of {groups} groups")
+
+
+def draws(dot, name):
+    """Graphviz, where it is, draws it: with two edges between neighbours of a rank, one unseen, it does not."""
+    if any(os.access(os.path.join(p, "dot"), os.X_OK) for p in os.environ["PATH"].split(":")):
+        done = subprocess.run(["dot", "-Tplain"], input=dot, text=True, capture_output=True,
+                              timeout=60, check=False)
+        check(done.returncode == 0 and "graph" in done.stdout, f"{name}: {done.stderr}")
 
 
 def scale(folder):
