@@ -32,6 +32,8 @@ static const char *class_of(const void *results, size_t i)
 {
     static const char *const names[] = {"scored", "listed", "skipped"};
     const struct sand_coll_results *r = results;
+    if (r->cases[i].class == SAND_COLL_SCORED && !sand_coll_is_scored(r, i))
+        return names[SAND_COLL_SKIPPED];
     return names[r->cases[i].class];
 }
 

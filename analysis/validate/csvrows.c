@@ -118,6 +118,10 @@ static enum sand_rc parse(struct reading *r, const char *path, const char *text,
     struct csv_parser parser;
     if (csv_init(&parser, CSV_STRICT | CSV_STRICT_FINI) != 0)
         return SAND_ERR_NOMEM;
+    if (size >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) {
+        text += 3; // a byte order mark is no part of the first name
+        size -= 3;
+    }
     int bad = csv_parse(&parser, text, size, take_field, take_row, r) != size ||
               csv_fini(&parser, take_field, take_row, r) != 0;
     const int code = csv_error(&parser);

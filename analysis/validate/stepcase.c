@@ -32,7 +32,7 @@ static const char *cell(const struct sand_step_case *c, enum sand_step_column co
 
 static int begins(const char *text, const char *prefix)
 {
-    return strncmp(text, prefix, strlen(prefix)) == 0;
+    return strncasecmp(text, prefix, strlen(prefix)) == 0;
 }
 
 // ---- numbers ------------------------------------------------------------------------------------
@@ -198,11 +198,11 @@ struct word {
     int value;
 };
 
-// The first word that the cell contains; `otherwise` if none.
+// The first word that the cell contains, in upper or lower case; `otherwise` if none.
 static int find_word(const char *text, const struct word *words, size_t n, int otherwise)
 {
     for (size_t i = 0; i < n; i++)
-        if (strstr(text, words[i].text) != NULL)
+        if (strcasestr(text, words[i].text) != NULL)
             return words[i].value;
     return otherwise;
 }
@@ -267,9 +267,13 @@ static void read_sharding(struct sand_step_case *c)
                                         {"none", NOTHING},
                                         {"ZeRO-1", STATE},
                                         {"distributed", STATE},
-                                        {"optimizer", STATE}};
+                                        {"optimizer", STATE},
+                                        {"DDP", NOTHING}};
     struct sand_split *s = &c->job.split;
-    const int kind = WORD(cell(c, SAND_STEP_SHARDING), words, BLANK);
+    const char *text = cell(c, SAND_STEP_SHARDING);
+    const int kind = WORD(text, words, BLANK);
+    if (kind == BLANK && text[0] != '\0')
+        judge(c, SAND_STEP_ILL, "zero_or_fsdp \"%.40s\" is not known", text);
     s->distributed_optimizer = kind == BLANK ? c->stack->distributed_optimizer : kind != NOTHING;
     s->sharding = kind == GRADIENTS    ? SAND_SHARD_GRADIENTS
                   : kind == PARAMETERS ? SAND_SHARD_PARAMETERS
@@ -278,6 +282,18 @@ static void read_sharding(struct sand_step_case *c)
     s->overlap_grad_reduce = s->overlap_param_gather = c->stack->overlap;
     s->grad_B = c->stack->grad_B;
     s->buckets = buckets_of(c);
+}
+
+// "y", "yes", "n", "no" and what follows them; blank is as the stack does.
+static void read_sequence_parallel(struct sand_step_case *c)
+{
+    const char *text = cell(c, SAND_STEP_SEQUENCE_PARALLEL);
+    const int yes = begins(text, "y") || begins(text, "true");
+    const int no = begins(text, "n") || begins(text, "false");
+    if (text[0] != '\0' && !yes && !no)
+        judge(c, SAND_STEP_ILL, "seq_parallel \"%.40s\" is neither yes nor no", text);
+    c->job.split.sequence_parallel =
+        c->job.split.tp > 1 && (yes || (!no && c->stack->sequence_parallel));
 }
 
 static void read_recompute(struct sand_step_case *c)
@@ -355,11 +371,7 @@ static void read_split(struct sand_step_case *c)
         return;
     s->order = c->stack->order;
     s->attention = c->stack->attention;
-    s->sequence_parallel = 0;
-    if (s->tp > 1) {
-        const char *text = cell(c, SAND_STEP_SEQUENCE_PARALLEL);
-        s->sequence_parallel = text[0] == '\0' ? c->stack->sequence_parallel : text[0] == 'y';
-    }
+    read_sequence_parallel(c);
     read_experts(c);
     read_sharding(c);
     read_recompute(c);
@@ -406,7 +418,7 @@ static void find_rules(const struct sand_step_rules *rules, struct sand_step_cas
     }
     for (size_t i = rules->n_machines; i-- > 0;) {
         const struct sand_step_machine *m = &rules->machines[i];
-        if (strcmp(gpu, m->gpu) == 0 && strstr(network, m->network ? m->network : "") != NULL)
+        if (strcasecmp(gpu, m->gpu) == 0 && strstr(network, m->network ? m->network : "") != NULL)
             c->machine = m;
     }
     for (size_t i = 0; i < rules->n_flags; i++)
@@ -431,7 +443,7 @@ static void read_measured(struct sand_step_case *c)
         judge(c, SAND_STEP_SKIPPED, "neither a step time nor tokens per second");
     else if (c->measured_s < 1e-6 || !(c->measured_s < 1e9))
         judge(c, SAND_STEP_SKIPPED, "a step of %.3g s: must be 1 us to 30 years", c->measured_s);
-    if (strcmp(cell(c, SAND_STEP_CONFIRMED), "no") == 0)
+    if (strcasecmp(cell(c, SAND_STEP_CONFIRMED), "no") == 0)
         judge(c, SAND_STEP_ILL, "recalled, not read in the source");
 }
 

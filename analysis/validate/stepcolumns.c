@@ -39,6 +39,10 @@ static const char *class_of(const void *results, size_t i)
 {
     static const char *const names[] = {"scored", "listed", "skipped"};
     const struct sand_step_results *r = results;
+    const struct sand_predicted_rows rows = sand_step_predicted(results);
+    // What the step level refuses is skipped, as in the report.
+    if (r->cases[i].class == SAND_STEP_SCORED && !sand_predicted_is_scored(&rows, i))
+        return names[SAND_STEP_SKIPPED];
     return names[r->cases[i].class];
 }
 

@@ -137,6 +137,21 @@ Test(rows, columns_by_name_quotes_and_blanks)
     sand_step_rows_clear(&rows);
 }
 
+// Spreadsheets put a byte order mark before the first name, and end lines as in DOS.
+Test(rows, byte_order_mark_and_carriage_returns)
+{
+    char text[2048];
+    struct sand_diag diag = {0};
+    snprintf(text, sizeof text, "\xef\xbb\xbf%.*s\r\na,\"Measured by A\"" DENSE "%s",
+             (int)strcspn(header, "\n"), header, "1,1,,1,FSDP,2,64,bf16,full,,fast,1.5,,\r\n");
+    cr_assert_eq(read_text(text, &diag), SAND_OK);
+    cr_assert_eq(rows.n, 1u);
+    cr_expect_str_eq(rows.rows[0].cell[SAND_STEP_ID], "a");
+    cr_expect_str_eq(rows.rows[0].cell[SAND_STEP_TOKENS], "");
+    sand_step_rows_clear(&rows);
+    sand_diag_clear(&diag);
+}
+
 Test(rows, missing_column_and_broken_quotes_are_refused)
 {
     struct sand_diag diag = {0};
@@ -203,6 +218,33 @@ Test(cases, what_cannot_be_scored_says_why)
     for (size_t i = 0; i < rows.n; i++) {
         cr_expect_eq(cases[i].class, expected[i].class, "row %zu: %s", i, cases[i].why);
         cr_expect(strstr(cases[i].why, expected[i].why) != NULL, "row %zu: %s", i, cases[i].why);
+    }
+    sand_step_rows_clear(&rows);
+}
+
+// Words count in upper and lower case; a word that means nothing is not silently taken for blank.
+Test(cases, words_of_other_hands)
+{
+    read_rows("a,Measured by A,YES,M,4,1024,8,8,4096,32000,2048,,g1,16,2,"
+              "2,1,,1,zero-3,2,64,BF16 mixed,Full,True,,1.5,,\n"
+              "b,Measured by A" DENSE "2,1,,1,DDP,2,64,Fp16,NONE,No,,1.5,,\n"
+              "c,Measured by A" DENSE "2,1,,1,offload,2,64,bf16,,,,1.5,,\n"
+              "d,Measured by A" DENSE "2,1,,1,,2,64,bf16,,maybe,,1.5,,\n"
+              "e,Measured by A,No,M,4,1024,8,8,4096,32000,2048,,G1,16,2,"
+              "2,1,,1,,2,64,bf16,,,,1.5,,\n");
+    const struct sand_split *a = &cases[0].job.split, *b = &cases[1].job.split;
+    cr_expect_eq(cases[0].class, SAND_STEP_SCORED, "%s", cases[0].why);
+    cr_expect_eq(a->sharding, SAND_SHARD_PARAMETERS);
+    cr_expect(a->recompute == SAND_RECOMPUTE_FULL && a->sequence_parallel);
+    cr_expect_eq(a->precision, SAND_BF16);
+    cr_expect_eq(cases[1].class, SAND_STEP_SCORED, "%s", cases[1].why);
+    cr_expect(!b->distributed_optimizer && !b->sequence_parallel, "DDP shares nothing out");
+    cr_expect(b->precision == SAND_FP16 && b->recompute == SAND_RECOMPUTE_NONE);
+    static const char *const why[] = {"zero_or_fsdp \"offload\" is not known",
+                                      "seq_parallel \"maybe\" is neither", "recalled"};
+    for (size_t i = 0; i < 3; i++) {
+        cr_expect_eq(cases[i + 2].class, SAND_STEP_ILL);
+        cr_expect(strstr(cases[i + 2].why, why[i]) != NULL, "%s", cases[i + 2].why);
     }
     sand_step_rows_clear(&rows);
 }
