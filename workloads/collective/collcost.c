@@ -363,7 +363,7 @@ enum sand_rc sand_coll_best(const struct sand_collectives *constants, const stru
                             const struct sand_collective *collective, struct sand_coll_wish wish,
                             struct sand_coll_terms *terms, struct sand_diag *diag)
 {
-    const char *why = "the catalogue has no such kernel";
+    const char *why = "the catalogue has no such kernel", *of = "";
     int found = 0;
     for (size_t i = 0; i < constants->n_kernels; i++) {
         const struct sand_coll_kernel *k = &constants->kernels[i];
@@ -371,17 +371,18 @@ enum sand_rc sand_coll_best(const struct sand_collectives *constants, const stru
         if (!is_wished(k, wish))
             continue;
         const char *refusal = sand_coll_cost(constants, comm, collective, k, &now);
-        if (refusal != NULL)
+        if (refusal != NULL) {
             why = refusal;
-        else if (!found || now.time_s < terms->time_s)
+            of = sand_algorithm_name(k->algorithm);
+        } else if (!found || now.time_s < terms->time_s)
             *terms = now;
         found = found || refusal == NULL;
     }
     if (found)
         return SAND_OK;
-    return sand_fail(diag, SAND_ERR_INPUT, "%s cannot run under algorithm %s, protocol %s: %s",
+    return sand_fail(diag, SAND_ERR_INPUT, "%s cannot run under algorithm %s, protocol %s: %s%s%s",
                      sand_collective_name(collective->kind),
                      wish.algorithm < SAND_ALGORITHMS ? sand_algorithm_name(wish.algorithm) : "any",
-                     wish.protocol < SAND_PROTOCOLS ? sand_protocol_name(wish.protocol) : "any",
-                     why);
+                     wish.protocol < SAND_PROTOCOLS ? sand_protocol_name(wish.protocol) : "any", of,
+                     of[0] != '\0' ? " " : "", why);
 }
