@@ -5,6 +5,7 @@ import json
 import os
 import re
 import subprocess
+import xml.etree.ElementTree as ET
 
 from example_support import PROGRAM, SOURCE, check, close, end, run, table, told
 
