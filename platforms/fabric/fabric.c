@@ -175,6 +175,31 @@ static enum sand_rc check_groups(const struct sand_cluster *cluster, struct sand
     return SAND_OK;
 }
 
+// Ports of storage have to be on leaves that there are, or above more than one.
+static enum sand_rc check_storage(const struct sand_cluster *cluster, const struct sand_fabric *f,
+                                  struct sand_diag *diag)
+{
+    const struct sand_storage_ports *ports = &cluster->storage_ports;
+    uint32_t leaves = 0;
+    if (ports->n_ports == 0)
+        return SAND_OK;
+    for (uint32_t node = 0; node < f->n_nodes; node++)
+        leaves +=
+            node == 0 || sand_fabric_leaf_of_node(f, node) != sand_fabric_leaf_of_node(f, node - 1);
+    if (ports->n_leaves > leaves)
+        return sand_fail(diag, SAND_ERR_INPUT,
+                         "cluster \"%s\": storage_ports has leaves=\"%" PRIu32
+                         "\", but its nodes are on %" PRIu32 "; write at most that, or 0 for all",
+                         cluster->name, ports->n_leaves, leaves);
+    if (ports->at == SAND_STORAGE_AT_SPINES && leaves < 2)
+        return sand_fail(
+            diag, SAND_ERR_INPUT,
+            "cluster \"%s\": storage_ports has at=\"spines\", but all its nodes are on "
+            "one leaf, which has none above it; write at=\"leaves\"",
+            cluster->name);
+    return SAND_OK;
+}
+
 static void clear(struct sand_fabric *f)
 {
     fabric_detour_free(f->detour);
@@ -220,6 +245,8 @@ enum sand_rc sand_fabric_build(const struct sand_cluster *cluster, struct sand_f
     rc = fabric_set_latencies(made, cluster, diag);
     if (rc == SAND_OK)
         rc = fabric_impair(made, cluster, diag);
+    if (rc == SAND_OK)
+        rc = check_storage(cluster, made, diag);
     if (rc == SAND_OK)
         *fabric = made;
     else

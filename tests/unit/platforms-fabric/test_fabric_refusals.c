@@ -112,6 +112,31 @@ Test(fabric_refusals, numbers_out_of_range)
     expect_refusal("more than can be numbered");
 }
 
+// Storage on leaves that are not there, or above a leaf that has nothing above it, would be taken
+// for storage elsewhere, and saves for faster than they are.
+Test(fabric_refusals, storage_on_no_leaf)
+{
+    struct sand_storage_ports *ports = &f.cluster.storage_ports;
+    struct sand_fabric *fabric = NULL;
+    uint32_t leaves = 0;
+    cr_assert_eq(sand_fabric_build(&f.cluster, &fabric, &diag), SAND_OK);
+    for (uint32_t node = 0; node < fabric->n_nodes; node++)
+        if (sand_fabric_leaf_of_node(fabric, node) >= leaves)
+            leaves = sand_fabric_leaf_of_node(fabric, node) + 1;
+    sand_fabric_free(fabric);
+    *ports = (struct sand_storage_ports){.n_ports = 1, .port_Bps = 50e9, .n_leaves = leaves};
+    cr_assert_eq(sand_fabric_build(&f.cluster, &fabric, &diag), SAND_OK);
+    sand_fabric_free(fabric);
+    ports->n_leaves++;
+    expect_refusal("write at most that");
+    *ports =
+        (struct sand_storage_ports){.n_ports = 1, .port_Bps = 50e9, .at = SAND_STORAGE_AT_SPINES};
+    cr_assert_eq(sand_fabric_build(&f.cluster, &fabric, &diag), SAND_OK);
+    sand_fabric_free(fabric);
+    f.cluster.n_nodes = 1;
+    expect_refusal("all its nodes are on one leaf");
+}
+
 Test(fabric_refusals, radix_too_small)
 {
     spec->endpoints_per_leaf = 33;
