@@ -96,7 +96,8 @@ enum sand_rc fabric_impair(struct sand_fabric *fabric, const struct sand_cluster
     for (size_t i = 0; i < cluster->n_impaired; i++) {
         const struct sand_impaired *impaired = &cluster->impaired[i];
         uint32_t tier, index;
-        const int whole_switch = fabric_is_switch(fabric, impaired->part, &tier, &index);
+        const int whole_switch = fabric_is_switch(fabric, impaired->part, &tier, &index) &&
+                                 index < fabric_tier_size(fabric, tier);
         SAND_TRY(check(cluster, impaired, whole_switch, diag));
         SAND_TRY(whole_switch ? sand_fabric_fail_switch(fabric, tier, index, diag)
                               : impair_link(fabric, cluster, impaired, diag));

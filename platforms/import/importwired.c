@@ -257,6 +257,17 @@ static uint32_t *roots(struct import_job *job, size_t n)
     return up;
 }
 
+static int is_bare(const struct wired *w, uint32_t at)
+{
+    for (size_t i = 0; i < w->graph->n_cables; i++)
+        if (w->graph->cables[i].a == at || w->graph->cables[i].b == at)
+            return 0;
+    for (size_t i = 0; i < w->n_ports; i++)
+        if (w->ports[i].at == at)
+            return 0;
+    return 1;
+}
+
 // Nodes join what they hang from: rails alone are whole through them.
 static int check_pieces(struct wired *w)
 {
@@ -274,6 +285,12 @@ static int check_pieces(struct wired *w)
             other = (uint32_t)i;
     if (pieces <= 1)
         return 1;
+    const uint32_t bare = is_bare(w, 0) ? 0 : other;
+    if (is_bare(w, bare))
+        return import_refuse(w->job, g->switches[bare].line,
+                             "switch \"%s\" has neither cables nor nodes; take it out of the file, "
+                             "or the file is not whole",
+                             g->switches[bare].name);
     return import_refuse(w->job, g->switches[other].line,
                          "the fabric is in %" PRIu32 " pieces: nothing joins \"%s\" and \"%s\"; "
                          "import each piece by itself, or the file is not whole",

@@ -247,7 +247,10 @@ def ugly(folder):
             ("graphml", b'<graphml><graph><node id="a"/><edge source="a" target="b"/></graph></graphml>',
              '"b", which is no node'),
             ("graphml", b'<graphml><graph><node id="a"/><edge source="a" target="a"/></graph></graphml>',
-             'joins "a" to itself')):
+             'joins "a" to itself'),
+            ("graphml", b'<graphml><key id="e" for="node" attr.name="endpoints"/><graph><node id="a">'
+             b'<data key="e">8</data></node><node id="z"/></graph></graphml>',
+             'switch "z" has neither cables nor nodes')):
         other.write_bytes(text)
         done = run("import", form, other)
         check(done.returncode == 3 and part in done.stderr, f"{form} {text[:60]}: {done.stderr[:300]}")

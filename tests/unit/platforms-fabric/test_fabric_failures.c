@@ -306,7 +306,7 @@ Test(fabric_failures, impaired_parts_that_are_wrong)
         struct sand_impaired part;
         const char *said;
     } rows[] = {
-        {{"spine99", 0, 0}, "no switch 99 in tier 1"},
+        {{"spine99", 0, 0}, "has no part \"spine99\""},
         {{"spine1", 0.5, 0}, "can only be down"},
         {{"leaf0-spin0 up", 0, 0}, "has no part \"leaf0-spin0 up\""},
         {{"router0", 0, 0}, "has no part \"router0\""},
