@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -28,6 +29,19 @@ def close(value, target, tolerance, text):
         WRONG.append(text)
 
 
+def told(example, text, *values):
+    """What the page says: each # in text is a figure there, right to the last digit it has."""
+    with open(os.path.join(SOURCE, "examples", example, "README.md"), encoding="utf-8") as file:
+        found = re.findall(re.escape(text).replace(r"\#", r"(\d+\.?\d*)"), file.read())
+    figures = found[0] if len(found) == 1 else ()
+    figures = (figures,) if isinstance(figures, str) else figures
+    holds = len(figures) == len(values) and all(
+        f"{value:.{len(figure.partition('.')[2])}f}" == figure for figure, value in zip(figures, values))
+    print(f"{'ok  ' if holds else 'FAIL'} {example}/README.md: {text}: {figures}, {values}")
+    if not holds:
+        WRONG.append(text)
+
+
 def rings(nodes):
     """The hops of every stage's ring: tp fills a node, pp 4 takes four nodes of a replica."""
     for stage in range(4):
@@ -47,6 +61,10 @@ def spine_latency():
         more = step_s("spine-latency", nodes, "spine_latency=12us") - step_s("spine-latency", nodes)
         hand = collectives_s(nodes, lambda a, b: 12e-6 if a // 32 != b // 32 else 0)
         close(more, hand, 1e-9, f"12 us across the spines, {name}")
+        whole = step_s("spine-latency", nodes)
+        told("spine-latency", *(("**Answer.** # ms of # s, # %", more * 1e3, whole, 100 * more / whole)
+                                if name == "packed" else
+                                ("crosses the spines it is # ms, # %", more * 1e3, 100 * more / whole)))
 
 
 def place(rack):
@@ -86,7 +104,11 @@ def two_rows():
         close(more, collectives_s(nodes, way_s) + 6 * send_s, 1e-9, f"metres and switches, {name}")
     more = step_s("two-rows", halves) - step_s("two-rows", one)
     close(more, collectives_s(halves, way_s) - collectives_s(one, way_s), 1e-9, "two rows, not one")
-    print(f"     in turns at 7:1: {step_s('two-rows', turns) / step_s('two-rows', one):.2f} times the step")
+    for row, nodes in (("row 0", one), ("half of row 0, then half of row 7", halves),
+                       ("replicas in turn from row 0 and row 7", turns)):
+        told("two-rows", f"| {row} | # s | # s |", step_s("two-rows", nodes, wide), step_s("two-rows", nodes))
+    told("two-rows", "the step takes # % longer",
+         100 * (step_s("two-rows", turns) / step_s("two-rows", one) - 1))
     if step_s("two-rows", turns) < 1.3 * step_s("two-rows", one):
         WRONG.append("7:1 uplinks that every hop crosses slow the step")
 
