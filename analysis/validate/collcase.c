@@ -321,6 +321,16 @@ static enum sand_rc place(struct sand_coll_case *c, const struct sand_cluster *c
     return rc == SAND_ERR_NOMEM ? rc : SAND_OK;
 }
 
+// Predicted over the machine's own network all the same.
+static void judge_network(struct sand_coll_case *c)
+{
+    const char *text = c->cell[SAND_COLL_NETWORK];
+    if (text[0] == '\0' || strcasestr(text, "not stated") != NULL)
+        judge(c, SAND_COLL_LISTED, "the network is not stated");
+    else
+        judge(c, SAND_COLL_LISTED, "no rule knows the network \"%.60s\"", text);
+}
+
 // A fat tree without oversubscription: no row describes its fabric beyond the NICs. Domains share
 // the nodes evenly.
 static enum sand_rc build_and_place(struct sand_coll_model *model, struct sand_coll_case *c)
@@ -351,7 +361,7 @@ static enum sand_rc build_and_place(struct sand_coll_model *model, struct sand_c
                                                .link = &nic};
     SAND_TRY(place(c, &cluster));
     if (domains > 1 && c->network == NULL)
-        judge(c, SAND_COLL_LISTED, "the network is not stated");
+        judge_network(c);
     c->comm.nic = adopt(model, &nic);
     c->comm.host = adopt(model, node.host_link);
     c->comm.scaleup =

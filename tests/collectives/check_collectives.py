@@ -106,7 +106,8 @@ def wrong(scratch):
              ({"message_bytes": "nan"}, "no positive number", 3), ({"time_us": ""}, "neither a time", 3),
              ({"collective": "gossip"}, '"gossip" is not modelled', 3),
              ({"gpu": "Z80"}, 'no rule knows the GPU "Z80"', 3),
-             ({"network": "carrier pigeons"}, "the network is not stated", 3),
+             ({"network": "carrier pigeons"}, 'no rule knows the network "carrier pigeons"', 3),
+             ({"network": ""}, "the network is not stated", 3),
              ({"message_bytes": "64M", "collective": "All-to-All"}, "1 rows", 0)]
     for cells, said, status in cases:
         with open(table, "w", encoding="utf-8", newline="") as file:
