@@ -30,7 +30,7 @@ static void print_saves(FILE *out, enum sand_style style, const struct sand_save
     fprintf(out, "%11s    a fault or the end came first\n", "");
     print_label(out, "interval");
     sand_text_pad_left(out, sand_text_quantity(saves->interval_s, SAND_DIM_TIME).s, 9);
-    fprintf(out, "%11s    useful time from save to save\n", "");
+    fprintf(out, "%11s    useful time from save to save, as planned\n", "");
     print_label(out, "stall");
     sand_text_pad_left(out, sand_text_quantity(saves->stall_s, SAND_DIM_TIME).s, 9);
     fprintf(out, "%11s    each; %s of the allocated GPU time\n", "",

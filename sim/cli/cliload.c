@@ -243,13 +243,13 @@ static void warn_of_slow_saves(const struct sand_experiment *experiment,
         return;
     sand_quantity_format(durable_s, SAND_DIM_TIME, 3, takes, sizeof takes);
     sand_quantity_format(interval_s, SAND_DIM_TIME, 3, asked, sizeof asked);
-    sand_diag_add(diag, SAND_WARNING, param->file, param->line,
-                  "job \"%s\": a save takes %s until it is durable, longer than the interval of "
-                  "%s; %s; lengthen the interval or speed up the storage",
-                  job->id, takes, asked,
-                  job->checkpoint.mode == SAND_SAVE_BLOCKING
-                      ? "training stands still longer than it runs"
-                      : "the next save waits for it");
+    sand_diag_add(
+        diag, SAND_WARNING, param->file, param->line,
+        "job \"%s\": a save takes at least %s until it is durable, longer than the interval of "
+        "%s; %s; lengthen the interval or speed up the storage",
+        job->id, takes, asked,
+        job->checkpoint.mode == SAND_SAVE_BLOCKING ? "training stands still longer than it runs"
+                                                   : "the next save waits for it");
 }
 
 // Of those written out, those of traces, and those that replication 0 draws.

@@ -254,7 +254,7 @@ def slow_saves(report, scratch):
     path = "jobs/job[@id='pretrain']/checkpoint/param[@name='interval']/@value"
     for interval, slow in (("5s", True), ("19s", True), ("20s", False), ("30min", False)):
         done = run(["validate", "small.xml", "--set", f"{path}={interval}"], scratch)
-        words = 'warning: job "pretrain": a save takes 20 s until it is durable, longer than the interval of'
+        words = 'warning: job "pretrain": a save takes at least 20 s until it is durable, longer than the interval of'
         report.check(done.returncode == OK and (f"{words} {interval[:-1]} s" in done.stderr) == slow,
                      f"saves every {interval}: {done.stderr}")
     run(["run", "small.xml", "-q", "-o", "slow", "--set", f"{path}=5s"], scratch)
