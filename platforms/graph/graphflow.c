@@ -261,45 +261,55 @@ static igraph_error_t plain_graph(const struct sand_graph *g, igraph_t *graph)
     return error;
 }
 
-static igraph_error_t shortest_count(const igraph_t *graph, uint32_t from, uint32_t to,
-                                     uint64_t *count)
+// Shortest paths are counted, not listed: igraph_get_all_shortest_paths holds all of them in
+// memory, and a grid of 14 x 14 switches has ten million. More than 2^64 - 1 count as that.
+static void count_shortest(const struct sand_graph *g, uint32_t from, uint32_t *queue,
+                           uint32_t *hops, uint64_t *count)
 {
-    igraph_vector_int_t number;
-    IGRAPH_CHECK(igraph_vector_int_init(&number, 0));
+    uint32_t n_queued = 1;
+    queue[0] = from;
+    hops[from] = 1;
+    count[from] = 1;
+    for (uint32_t at = 0; at < n_queued; at++) {
+        const uint32_t s = queue[at];
+        for (uint32_t i = g->first[s]; i < g->first[s + 1]; i++) {
+            const uint32_t next = g->near[i];
+            if (hops[next] == 0) {
+                hops[next] = hops[s] + 1;
+                queue[n_queued++] = next;
+            }
+            if (hops[next] == hops[s] + 1)
+                count[next] =
+                    count[next] > UINT64_MAX - count[s] ? UINT64_MAX : count[next] + count[s];
+        }
+    }
+}
+
+static enum sand_rc find_shortest(const struct sand_graph *g, uint32_t from, uint32_t to,
+                                  struct sand_graph_paths *paths)
+{
+    uint32_t *queue = sand_calloc(g->n_switches, sizeof *queue);
+    uint32_t *hops = sand_calloc(g->n_switches, sizeof *hops);
+    uint64_t *count = sand_calloc(g->n_switches, sizeof *count);
+    enum sand_rc rc = queue && hops && count ? SAND_OK : SAND_ERR_NOMEM;
+    if (rc == SAND_OK) {
+        count_shortest(g, from, queue, hops, count);
+        *paths = (struct sand_graph_paths){.hops = hops[to], .shortest = count[to]};
+    }
+    sand_free(queue);
+    sand_free(hops);
+    sand_free(count);
+    return rc;
+}
+
+static igraph_error_t find_disjoint(const igraph_t *graph, uint32_t from, uint32_t to,
+                                    uint32_t *disjoint)
+{
+    igraph_integer_t n = 0;
     igraph_error_t error =
-        igraph_get_all_shortest_paths(graph, NULL, NULL, &number, (igraph_integer_t)from,
-                                      igraph_vss_1((igraph_integer_t)to), IGRAPH_ALL);
-    if (error == IGRAPH_SUCCESS)
-        *count = (uint64_t)VECTOR(number)[to];
-    igraph_vector_int_destroy(&number);
+        igraph_edge_disjoint_paths(graph, &n, (igraph_integer_t)from, (igraph_integer_t)to);
+    *disjoint = (uint32_t)n;
     return error;
-}
-
-static igraph_error_t hops_between(const igraph_t *graph, uint32_t from, uint32_t to,
-                                   uint32_t *hops)
-{
-    igraph_matrix_t distance;
-    IGRAPH_CHECK(igraph_matrix_init(&distance, 1, 1));
-    igraph_error_t error = igraph_distances(graph, &distance, igraph_vss_1((igraph_integer_t)from),
-                                            igraph_vss_1((igraph_integer_t)to), IGRAPH_ALL);
-    if (error == IGRAPH_SUCCESS && isfinite(MATRIX(distance, 0, 0)))
-        *hops = (uint32_t)MATRIX(distance, 0, 0) + 1;
-    igraph_matrix_destroy(&distance);
-    return error;
-}
-
-static igraph_error_t find_paths(const igraph_t *graph, uint32_t from, uint32_t to,
-                                 struct sand_graph_paths *paths)
-{
-    igraph_integer_t disjoint = 0;
-    IGRAPH_CHECK(hops_between(graph, from, to, &paths->hops));
-    if (paths->hops == 0)
-        return IGRAPH_SUCCESS;
-    IGRAPH_CHECK(shortest_count(graph, from, to, &paths->shortest));
-    IGRAPH_CHECK(
-        igraph_edge_disjoint_paths(graph, &disjoint, (igraph_integer_t)from, (igraph_integer_t)to));
-    paths->disjoint = (uint32_t)disjoint;
-    return IGRAPH_SUCCESS;
 }
 
 enum sand_rc sand_graph_paths(const struct sand_graph *graph, uint32_t from, uint32_t to,
@@ -311,11 +321,15 @@ enum sand_rc sand_graph_paths(const struct sand_graph *graph, uint32_t from, uin
         *paths = (struct sand_graph_paths){.hops = 1, .shortest = 1};
         return SAND_OK;
     }
+    if (find_shortest(graph, from, to, paths) != SAND_OK)
+        return sand_fail(diag, SAND_ERR_NOMEM, "no memory to count shortest paths");
+    if (paths->hops == 0)
+        return SAND_OK;
     igraph_t plain;
     igraph_error_t error = plain_graph(graph, &plain);
     if (error != IGRAPH_SUCCESS)
         return igraph_failed(error, diag);
-    error = find_paths(&plain, from, to, paths);
+    error = find_disjoint(&plain, from, to, &paths->disjoint);
     igraph_destroy(&plain);
     return error == IGRAPH_SUCCESS ? SAND_OK : igraph_failed(error, diag);
 }

@@ -3,6 +3,7 @@
 usage: fabric_answers.py sandtable source
 """
 import json
+import math
 import os
 import re
 import subprocess
@@ -169,6 +170,25 @@ def groups_hold_jobs():
     ])
 
 
+def many_ways():
+    """A grid has binomially many shortest ways from corner to corner; they are counted, not listed."""
+    side = 20
+    at = [(x, y) for x in range(side) for y in range(side)]
+    parts = [f'<switch id="s{x}-{y}"/>' for x, y in at]
+    parts += [f'<port to="s{x}-{y}" first="{i}" nics="8"/>' for i, (x, y) in enumerate(at)]
+    parts += [f'<cable from="s{x}-{y}" to="s{x + a}-{y + 1 - a}"/>' for x, y in at for a in (0, 1)
+              if x + a < side and y + 1 - a < side]
+    with tempfile.TemporaryDirectory(prefix="sandtable-grid-") as scratch:
+        path = os.path.join(scratch, "grid.xml")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write('<experiment xmlns="urn:sandtable:1" name="grid" duration="1d"><cluster name="c" '
+                       f'nodes="{side * side}" node="sandtable:node/dgx-h100"><wired link="sandtable:link/ndr400-ib">'
+                       f'{"".join(parts)}</wired></cluster><jobs><job id="j" nodes="1" duration="1h"/></jobs></experiment>')
+        paths = fabric("check", path)["paths"]
+    return check(f"ways across a grid: {paths}",
+                 paths["shortest"] == math.comb(2 * side - 2, side - 1) and paths["disjoint"] == 2)
+
+
 if __name__ == "__main__":
     sys.exit(0 if all([generations(), groups_hold_jobs(), json_says_what_text_says(), power_feeds(), check_finds(),
-                       every_node_steps()]) else 1)
+                       every_node_steps(), many_ways()]) else 1)
