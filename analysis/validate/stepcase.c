@@ -412,7 +412,7 @@ static void find_rules(const struct sand_step_rules *rules, struct sand_step_cas
     const char *gpu = cell(c, SAND_STEP_GPU), *network = cell(c, SAND_STEP_NETWORK);
     for (size_t i = rules->n_stacks; i-- > 0;) {
         const struct sand_step_stack *s = &rules->stacks[i];
-        if (strstr(cell(c, SAND_STEP_SOURCE), s->source) != NULL &&
+        if (strstr(cell(c, SAND_STEP_SOURCE), s->source ? s->source : "") != NULL &&
             begins(gpu, s->gpu ? s->gpu : ""))
             c->stack = s;
     }

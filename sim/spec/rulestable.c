@@ -12,7 +12,10 @@ static const struct spec_field stack_fields[] = {
     {.name = "id", SPEC_MEMBER(SPEC_ID, struct sand_step_stack, id), .doc = "Name in reports."},
     {.name = "source",
      SPEC_MEMBER(SPEC_TEXT, struct sand_step_stack, source),
-     .doc = "Text that the row's source contains; the first stack that fits counts."},
+     .need = SPEC_OPTIONAL,
+     .doc =
+         "Text that the row's source contains; the first stack that fits counts. Without it every "
+         "source does."},
     {.name = "gpu",
      SPEC_MEMBER(SPEC_TEXT, struct sand_step_stack, gpu),
      .need = SPEC_OPTIONAL,
