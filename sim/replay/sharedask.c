@@ -139,7 +139,7 @@ struct members {
     uint32_t n_jobs, n_transfers;
 };
 
-static enum sand_rc find_jobs(const struct sand_shared *s, const struct sand_world_job *job,
+static enum sand_rc find_jobs(struct sand_shared *s, const struct sand_world_job *job,
                               struct members *found)
 {
     struct member *members = sand_calloc(s->n_steppers, sizeof *members);
@@ -152,14 +152,14 @@ static enum sand_rc find_jobs(const struct sand_shared *s, const struct sand_wor
             members[n++] = (struct member){i, load};
     }
     found->n_jobs = choose(members, n, SHARED_MOST_JOBS);
+    s->n_cut += found->n_jobs < n;
     for (uint32_t i = 0; i < found->n_jobs; i++)
         found->jobs[i] = members[i].index;
     sand_free(members);
     return SAND_OK;
 }
 
-static enum sand_rc find_transfers(const struct sand_shared *s, uint32_t transfer,
-                                   struct members *found)
+static enum sand_rc find_transfers(struct sand_shared *s, uint32_t transfer, struct members *found)
 {
     struct member *members = sand_calloc(s->n_transfers, sizeof *members);
     uint32_t n = 0;
@@ -171,6 +171,7 @@ static enum sand_rc find_transfers(const struct sand_shared *s, uint32_t transfe
             members[n++] = (struct member){i, load};
     }
     found->n_transfers = choose(members, n, SHARED_MOST_TRANSFERS);
+    s->n_cut += found->n_transfers < n;
     for (uint32_t i = 0; i < found->n_transfers; i++)
         found->transfers[i] = members[i].index;
     sand_free(members);
@@ -271,7 +272,7 @@ enum sand_rc shared_question_ask(struct sand_world *w, struct sand_world_job *jo
                                  uint32_t transfer, int steps_only, double *step_s,
                                  double *stream_Bps)
 {
-    const struct sand_shared *s = w->shared;
+    struct sand_shared *s = w->shared;
     const struct shared_answer *answer = NULL;
     struct members m = {0};
     SAND_TRY(find_jobs(s, job, &m));

@@ -62,6 +62,7 @@ struct sand_shared {
     uint32_t n_asked;
     size_t n_chosen, chosen_capacity;
     uint64_t question;
+    uint64_t n_cut; // times that a question left somebody out
     struct shared_answer *known;
 };
 

@@ -35,6 +35,18 @@ enum sand_rc sand_shared_open(struct sand_world *w)
     return w->shared->links ? SAND_OK : SAND_ERR_NOMEM;
 }
 
+void sand_shared_warn(const struct sand_world *w)
+{
+    if (w->shared == NULL || w->shared->n_cut == 0)
+        return;
+    sand_diag_add(w->diag, SAND_WARNING, NULL, 0,
+                  "replication %u: %llu times more than %d jobs or %d transfers of storage were on "
+                  "shared links at once; those that load the links least were left out of what the "
+                  "others wait for",
+                  w->options->replication, (unsigned long long)w->shared->n_cut, SHARED_MOST_JOBS,
+                  SHARED_MOST_TRANSFERS);
+}
+
 void sand_shared_close(struct sand_world *w)
 {
     struct sand_shared *s = w->shared;

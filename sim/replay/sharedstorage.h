@@ -57,6 +57,9 @@ int sand_shared_meets_own(const struct sand_world *w, const struct sand_world_jo
 enum sand_rc sand_shared_keep(struct sand_world *w, struct sand_world_job *j,
                               struct sand_link_load *loads, size_t n_loads);
 
+// Warns if questions left somebody out: more was on shared links than is played together.
+void sand_shared_warn(const struct sand_world *w);
+
 // Something that matters here has changed, or may have.
 void sand_shared_note(struct sand_world *w);
 

@@ -242,6 +242,7 @@ enum sand_rc sand_summary_emit(struct sand_world *w)
 {
     warn_unstarted(w);
     warn_waiters(w);
+    sand_shared_warn(w);
     SAND_TRY(sand_emit_incidents(w));
     SAND_TRY(sand_jobs_rest(w, sand_summary_job));
     SAND_TRY(emit_rows(w));

@@ -14,7 +14,7 @@
 
 #define S(seconds) ((int64_t)((seconds)*1000000000LL)) // whole seconds in ns
 
-enum { MAX_JOBS = 8, MAX_CLASSES = 4 };
+enum { MAX_JOBS = 20, MAX_CLASSES = 4 };
 
 // Everything an experiment points at. Not to be moved once set.
 struct replay_case {

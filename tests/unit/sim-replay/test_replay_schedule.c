@@ -155,13 +155,14 @@ ParameterizedTestParameters(replay_schedule, goes_on_through_faults_and_repairs)
 // requests and overtake: every job must end, the books must balance (case_run_well).
 ParameterizedTest(struct builtin *builtin, replay_schedule, goes_on_through_faults_and_repairs)
 {
+    enum { N = 8 };
     case_set(&c, 8, 40000);
     c.experiment.hot_spares = 1;
     c.experiment.schedule.type = builtin->type;
     case_fault(&c, "gpu", 1200, SAND_REMEDY_REPLACE, 5, 5, 10, 300);
-    static const uint32_t nodes[MAX_JOBS] = {3, 5, 2, 1, 7, 1, 4, 2};
-    static const char *const ids[MAX_JOBS] = {"a", "b", "c", "d", "e", "f", "g", "h"};
-    for (int i = 0; i < MAX_JOBS; i++) {
+    static const uint32_t nodes[N] = {3, 5, 2, 1, 7, 1, 4, 2};
+    static const char *const ids[N] = {"a", "b", "c", "d", "e", "f", "g", "h"};
+    for (int i = 0; i < N; i++) {
         struct sand_job_spec *job = case_job(&c, ids[i], nodes[i], 20 * i, 10, 60);
         job->walltime_s = i % 3 == 2 ? 0 : 500 + 100 * i;
         case_saves(&c, job, "100s", SAND_SAVE_BLOCKING, 1, 0);
@@ -169,7 +170,7 @@ ParameterizedTest(struct builtin *builtin, replay_schedule, goes_on_through_faul
     }
     case_run_well(&c, &kept);
     cr_assert_gt(N_ROWS(&kept, incidents), 3);
-    for (int i = 0; i < MAX_JOBS; i++)
+    for (int i = 0; i < N; i++)
         cr_assert_str_eq(ROWS(&kept, jobs)[i].state.text, "finished", "%s: %s", builtin->type,
                          ids[i]);
 }

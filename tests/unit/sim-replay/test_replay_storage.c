@@ -291,3 +291,25 @@ Test(replay_storage, apart_nothing_meets)
     cr_expect_eq(attempt_of(1)->transfers_ns, 0);
     cr_expect_eq(attempt_of(1)->steps_ns % (int64_t)attempt_of(1)->steps, 0);
 }
+
+// Seventeen saves over one trunk of 17 nodes' NICs: one more than is played together, and that is
+// said.
+Test(replay_storage, who_is_left_out_is_told)
+{
+    static char ids[17][4];
+    set();
+    c.experiment.cluster.n_nodes = 80; // two leaves
+    c.experiment.cluster.fabric.endpoints_per_leaf = 40 * 8;
+    for (size_t i = 0; i < 17; i++) {
+        snprintf(ids[i], sizeof ids[i], "j%zu", i);
+        saver(ids[i]);
+    }
+    struct sand_diag diag = {0};
+    const enum sand_rc rc = case_run(&c, 0, &kept, &diag);
+    sand_diag_print(&diag, stderr);
+    cr_assert_eq(rc, SAND_OK);
+    cr_assert_eq(diag.n_warnings, 1);
+    cr_expect_not_null(strstr(diag.messages[0].text, "more than 8 jobs or 16 transfers of storage"),
+                       "%s", diag.messages[0].text);
+    sand_diag_clear(&diag);
+}
