@@ -257,7 +257,7 @@ Test(search, survives_running_out_of_memory)
     open_setting(&s);
     s.small.job.split.global_batch = 2;
     enum sand_rc rc = SAND_ERR_NOMEM;
-    for (uint64_t n = 1; rc != SAND_OK && n < 5000; n += n < 50 ? 1 : 37) {
+    for (uint64_t n = 1; rc != SAND_OK && n < 1000000; n += 1 + n / 64) {
         sand_mem_fail_at(n);
         rc = search(&s, 1, &result, NULL);
         sand_mem_fail_at(0);
