@@ -24,6 +24,14 @@ char *sand_cli_percent(double part, double whole, char *buffer);
 // Whether the argument of --format asks for JSON; anything but text and json ends the program.
 int sand_cli_is_json(struct argp_state *state, const char *format);
 
+// The line of a sub-verb that takes an experiment and --format. sand_cli_load_clear the load.
+struct sand_cli_cluster_options {
+    struct sand_cli_load load;
+    int is_json;
+};
+void sand_cli_parse_on_cluster(int argc, char **argv, const char *doc,
+                               struct sand_cli_cluster_options *asked);
+
 // A sub-verb that takes an experiment and --format: parses the line, loads, calls `work` with the
 // cluster, prints what is to be said.
 typedef enum sand_rc sand_cli_cluster_fn(const struct sand_cluster *cluster, int is_json,

@@ -62,14 +62,9 @@ int sand_cli_is_json(struct argp_state *state, const char *format)
 
 enum { KEY_FORMAT = 256 };
 
-struct cluster_options {
-    struct sand_cli_load load;
-    int is_json;
-};
-
 static error_t parse_on_cluster(int key, char *arg, struct argp_state *state)
 {
-    struct cluster_options *asked = state->input;
+    struct sand_cli_cluster_options *asked = state->input;
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &asked->load;
@@ -82,8 +77,8 @@ static error_t parse_on_cluster(int key, char *arg, struct argp_state *state)
     }
 }
 
-enum sand_rc sand_cli_run_on_cluster(int argc, char **argv, const char *doc_text,
-                                     sand_cli_cluster_fn *work)
+void sand_cli_parse_on_cluster(int argc, char **argv, const char *doc_text,
+                               struct sand_cli_cluster_options *asked)
 {
     static const struct argp_child children[] = {{&sand_cli_load_argp, 0, NULL, 0}, {0}};
     static const struct argp_option options[] = {
@@ -91,10 +86,17 @@ enum sand_rc sand_cli_run_on_cluster(int argc, char **argv, const char *doc_text
         {0}};
     const struct argp argp = {options, parse_on_cluster, "EXPERIMENT.xml", doc_text, children, NULL,
                               NULL};
-    struct cluster_options asked = {0};
+    *asked = (struct sand_cli_cluster_options){0};
+    sand_cli_parse(&argp, argc, argv, asked);
+}
+
+enum sand_rc sand_cli_run_on_cluster(int argc, char **argv, const char *doc_text,
+                                     sand_cli_cluster_fn *work)
+{
+    struct sand_cli_cluster_options asked;
     struct sand_spec *spec = NULL;
     struct sand_diag diag = {0};
-    sand_cli_parse(&argp, argc, argv, &asked);
+    sand_cli_parse_on_cluster(argc, argv, doc_text, &asked);
     enum sand_rc rc = sand_cli_load_spec(&asked.load, &spec, &diag);
     if (rc == SAND_OK)
         rc = work(&sand_spec_experiment(spec)->cluster, asked.is_json, &diag);

@@ -10,8 +10,6 @@
 #include "json.h"
 #include "mem.h"
 
-enum { KEY_FORMAT = 256 };
-
 static const char doc[] =
     "Examples:\n"
     "  sandtable fabric check experiment.xml\n"
@@ -27,29 +25,6 @@ static const char doc[] =
     "simulator takes. Exit status 1 if something is found that does not hold, 3 if the fabric "
     "cannot "
     "be built (more ports than a switch has, ...).";
-
-static const struct argp_option options[] = {
-    {"format", KEY_FORMAT, "FORMAT", 0, "text (default) or json; SI units in the latter", 0}, {0}};
-
-struct check_options {
-    struct sand_cli_load load;
-    int is_json;
-};
-
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-    struct check_options *asked = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &asked->load;
-        return 0;
-    case KEY_FORMAT:
-        asked->is_json = sand_cli_is_json(state, arg);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
 
 // Everything that is found out before anything is printed.
 struct report {
@@ -321,7 +296,7 @@ static void print_json(const struct report *r, const struct sand_cluster *cluste
 static enum sand_rc check(const struct sand_experiment *experiment, const struct sand_graph *graph,
                           void *input, struct sand_diag *diag)
 {
-    const struct check_options *asked = input;
+    const struct sand_cli_cluster_options *asked = input;
     struct sand_fabric *fabric = NULL;
     SAND_TRY(sand_fabric_build(&experiment->cluster, &fabric, NULL)); // warned of already
     struct report report = {.graph = graph, .fabric = fabric};
@@ -341,10 +316,8 @@ static enum sand_rc check(const struct sand_experiment *experiment, const struct
 
 static enum sand_rc run(int argc, char **argv)
 {
-    static const struct argp_child children[] = {{&sand_cli_load_argp, 0, NULL, 0}, {0}};
-    static const struct argp argp = {options, parse, "EXPERIMENT.xml", doc, children, NULL, NULL};
-    struct check_options asked = {0};
-    sand_cli_parse(&argp, argc, argv, &asked);
+    struct sand_cli_cluster_options asked;
+    sand_cli_parse_on_cluster(argc, argv, doc, &asked);
     enum sand_rc rc = sand_cli_with_graph(&asked.load, check, &asked);
     sand_cli_load_clear(&asked.load);
     return rc;
