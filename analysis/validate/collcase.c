@@ -18,8 +18,7 @@ static const char *const names[SAND_COLL_COLUMNS] = {
 enum sand_rc sand_coll_rows_read(const char *path, struct sand_csv_rows *rows,
                                  struct sand_diag *diag)
 {
-    const uint64_t needed = 1u << SAND_COLL_ID | 1u << SAND_COLL_SOURCE | 1u << SAND_COLL_GPU |
-                            1u << SAND_COLL_GPUS | 1u << SAND_COLL_NETWORK |
+    const uint64_t needed = 1u << SAND_COLL_GPU | 1u << SAND_COLL_GPUS |
                             1u << SAND_COLL_COLLECTIVE | 1u << SAND_COLL_BYTES;
     return sand_csv_rows_read(path, names, SAND_COLL_COLUMNS, needed, rows, diag);
 }
@@ -388,6 +387,10 @@ enum sand_rc sand_coll_case_read(struct sand_coll_model *model, const char *cons
                                                     SAND_COLL_BYTES, SAND_COLL_TIME};
     *out = (struct sand_coll_case){.cell = cell, .class = SAND_COLL_SCORED};
     name_source(out);
+    if (cell[SAND_COLL_FAULT] != NULL) {
+        judge(out, SAND_COLL_SKIPPED, "%s", cell[SAND_COLL_FAULT]);
+        return SAND_OK;
+    }
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
         note_bad_number(out, numbers[i]);
     find_rules(model->rules, out);

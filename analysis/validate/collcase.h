@@ -23,11 +23,11 @@ enum sand_coll_column {
     SAND_COLL_TIME,
     SAND_COLL_ALGBW,
     SAND_COLL_BUSBW,
-    SAND_COLL_COLUMNS
+    SAND_COLL_COLUMNS,
+    SAND_COLL_FAULT = SAND_COLL_COLUMNS // of a row that could not be read; NULL
 };
 
-// Reads the file; only id, source, gpu, gpus, network, collective and message_bytes need be
-// columns.
+// Reads the file; only gpu, gpus, collective and message_bytes need be columns.
 enum sand_rc sand_coll_rows_read(const char *path, struct sand_csv_rows *rows,
                                  struct sand_diag *diag);
 
@@ -54,7 +54,7 @@ enum sand_coll_class {
 enum { SAND_COLL_WHY = 300, SAND_COLL_KEY = 64 };
 
 struct sand_coll_case {
-    const char *const *cell; // SAND_COLL_COLUMNS texts
+    const char *const *cell; // SAND_COLL_COLUMNS texts and a fault
     enum sand_coll_class class;
     char why[SAND_COLL_WHY];    // for the latter two
     char source[SAND_COLL_KEY]; // rows of one source: the id without its number

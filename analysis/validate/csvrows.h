@@ -12,14 +12,25 @@
 enum { SAND_CSV_COLUMNS = 64 }; // at most that a caller names
 
 struct sand_csv_rows {
-    const char **cells; // row after row, `n_columns` each, in the caller's order; "" where empty
+    // Row after row, n_columns + 1 each: the cells in the caller's order, "" where empty, then NULL
+    // or what is wrong with the row, whose other cells then are "". The first cell names the row:
+    // "line 17" where the file has no name.
+    const char **cells;
     size_t n, n_columns, capacity;
     struct sand_arena arena;
 };
 
-// Reads a CSV with a header line (RFC 4180). The `n_columns` named ones are found in any order,
-// others are ignored. SAND_ERR_INPUT if one is missing that has its bit in `needed`, the quoting is
-// broken, or the file is empty or no text. Clear in any case. O(bytes).
+static inline const char *const *sand_csv_row(const struct sand_csv_rows *rows, size_t i)
+{
+    return &rows->cells[i * (rows->n_columns + 1)];
+}
+
+// Reads a CSV with a header line (RFC 4180; a byte order mark and any line ends). The `n_columns`
+// named ones are found in any order and case, others are ignored. A row whose quotes are broken,
+// that has more cells than the header or holds control characters is kept with its fault, and
+// reading goes on at the next line; cells missing at a row's end are empty, empty rows are left
+// out. SAND_ERR_INPUT if a column is missing that has its bit in `needed`, the header is broken,
+// more than 1,000 rows are, or the file is empty or no text. Clear in any case. O(bytes).
 enum sand_rc sand_csv_rows_read(const char *path, const char *const *names, size_t n_columns,
                                 uint64_t needed, struct sand_csv_rows *rows,
                                 struct sand_diag *diag);

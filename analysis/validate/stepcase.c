@@ -463,6 +463,10 @@ void sand_step_case_read(const struct sand_step_rules *rules, const struct sand_
     *out = (struct sand_step_case){.row = row, .class = SAND_STEP_SCORED};
     out->job = (struct sand_job_spec){
         .id = row->cell[SAND_STEP_ID], .kind = SAND_JOB_TRAIN, .model = &out->model};
+    if (row->fault != NULL) {
+        judge(out, SAND_STEP_SKIPPED, "%s", row->fault);
+        return;
+    }
     check_cells(out);
     find_rules(rules, out);
     read_measured(out);

@@ -9,11 +9,13 @@ static const char *const names[SAND_STEP_COLUMNS] = {
     "VP",        "CP",        "EP",           "zero_or_fsdp", "micro_batch", "global_batch",
     "precision", "recompute", "seq_parallel", "network",      "iter_time_s", "tokens_per_s_gpu"};
 
-// Every column but those that dense models do not ask for.
+// Without these no row can be predicted.
 static uint64_t needed_columns(void)
 {
-    const uint64_t optional = (uint64_t)1 << SAND_STEP_TOP_K | (uint64_t)1 << SAND_STEP_EP;
-    return (((uint64_t)1 << SAND_STEP_COLUMNS) - 1) & ~optional;
+    return (uint64_t)1 << SAND_STEP_LAYERS | (uint64_t)1 << SAND_STEP_HIDDEN |
+           (uint64_t)1 << SAND_STEP_SEQUENCE | (uint64_t)1 << SAND_STEP_GPU |
+           (uint64_t)1 << SAND_STEP_GPUS | (uint64_t)1 << SAND_STEP_TP |
+           (uint64_t)1 << SAND_STEP_PP | (uint64_t)1 << SAND_STEP_GLOBAL_BATCH;
 }
 
 const char *sand_step_column_name(enum sand_step_column column)
@@ -21,8 +23,8 @@ const char *sand_step_column_name(enum sand_step_column column)
     return names[column];
 }
 
-_Static_assert(sizeof(struct sand_step_row) == SAND_STEP_COLUMNS * sizeof(const char *),
-               "a row is its cells");
+_Static_assert(sizeof(struct sand_step_row) == (SAND_STEP_COLUMNS + 1) * sizeof(const char *),
+               "a row is its cells and its fault");
 
 enum sand_rc sand_step_rows_read(const char *path, struct sand_step_rows *rows,
                                  struct sand_diag *diag)

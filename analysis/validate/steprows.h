@@ -42,6 +42,7 @@ const char *sand_step_column_name(enum sand_step_column column);
 
 struct sand_step_row {
     const char *cell[SAND_STEP_COLUMNS]; // "" where empty
+    const char *fault;                   // NULL, or why the row could not be read
 };
 
 struct sand_step_rows {
@@ -50,9 +51,8 @@ struct sand_step_rows {
     struct sand_csv_rows table;
 };
 
-// Reads a CSV with a header line (RFC 4180). Columns are found by name, in any order; others are
-// ignored; those of experts may be missing. SAND_ERR_INPUT if another is, the quoting is broken, or
-// the file is empty or no text. Clear in any case. O(bytes).
+// Reads a CSV as sand_csv_rows_read does: only layers, hidden, seq_len, gpu, gpus, TP, PP and
+// global_batch need be columns. Clear in any case. O(bytes).
 enum sand_rc sand_step_rows_read(const char *path, struct sand_step_rows *rows,
                                  struct sand_diag *diag);
 void sand_step_rows_clear(struct sand_step_rows *rows);

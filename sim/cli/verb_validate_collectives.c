@@ -97,7 +97,7 @@ static enum sand_rc predict_and_print(const struct options *o, struct work *w,
 static enum sand_rc read_cases(const struct sand_csv_rows *rows, struct work *w)
 {
     for (size_t i = 0; i < w->n; i++)
-        SAND_TRY(sand_coll_case_read(w->model, &rows->cells[i * rows->n_columns], &w->cases[i]));
+        SAND_TRY(sand_coll_case_read(w->model, sand_csv_row(rows, i), &w->cases[i]));
     return SAND_OK;
 }
 

@@ -152,14 +152,85 @@ Test(rows, byte_order_mark_and_carriage_returns)
     sand_diag_clear(&diag);
 }
 
-Test(rows, missing_column_and_broken_quotes_are_refused)
+Test(rows, columns_that_no_row_can_do_without)
 {
     struct sand_diag diag = {0};
     cr_assert_eq(read_text("id,source\na,b\n", &diag), SAND_ERR_INPUT);
-    cr_assert(strstr(diag.messages[0].text, "\"confirmed\"") != NULL);
+    cr_assert(strstr(diag.messages[0].text, "\"layers\"") != NULL, "%s", diag.messages[0].text);
     sand_step_rows_clear(&rows);
+    sand_diag_clear(&diag);
+    // Semicolons make one column of all: the message says what to do.
     strcpy(path, "/tmp/sand-steps-XXXXXX");
-    cr_assert_eq(read_text("id,source\n\"a,b\n", &diag), SAND_ERR_INPUT);
+    cr_assert_eq(read_text("id;source;gpu\na;b;c\n", &diag), SAND_ERR_INPUT);
+    cr_assert(strstr(diag.messages[0].text, "separated by ';'") != NULL, "%s",
+              diag.messages[0].text);
+    sand_step_rows_clear(&rows);
+    sand_diag_clear(&diag);
+    strcpy(path, "/tmp/sand-steps-XXXXXX");
+    cr_assert_eq(read_text("id,\"source\nlayers,hidden\n", &diag), SAND_ERR_INPUT);
+    cr_assert(strstr(diag.messages[0].text, "header cannot be read") != NULL, "%s",
+              diag.messages[0].text);
+    sand_step_rows_clear(&rows);
+    sand_diag_clear(&diag);
+}
+
+#define REST "1,1,,1,FSDP,2,64,bf16,full,,fast,1.5,,\n"
+
+// What breaks a row leaves its neighbours: each is read, or kept with its line and what is wrong.
+Test(rows, broken_rows_leave_the_others)
+{
+    static const char *const lines[] = {
+        "a,Measured by A" DENSE REST,      // sound
+        "b,\"Measured by A" DENSE REST,    // a quote that is not closed
+        "c,Measured \"by\" A" DENSE REST,  // one inside a cell
+        ",,,,,,,,,\n\n",                   // nothing
+        "d,\"Measured\nby A\"" DENSE REST, // two lines in one cell
+        "e,Measured, by A" DENSE "1,1,,1,FSDP,2,64,bf16,full,,fast,1.5,,,too many\n",
+        "f,Measured\x1b by A" DENSE REST,    // a control character
+        "g,Measured by A" DENSE "1,1\n",     // cut off
+        ",Measured by A" DENSE REST,         // without a name
+        "h,\"Measured by A" DENSE "1,1,,1"}; // cut off within a quote
+    char text[8192] = "";
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++)
+        strcat(text, lines[i]);
+    read_rows(text);
+    const struct {
+        const char *id, *fault;
+    } expected[] = {{"a", NULL},
+                    {"line 3", "line 3: its quotes are broken"},
+                    {"line 4", "line 4: its quotes are broken"},
+                    {"d", NULL},
+                    {"line 9", "put cells that hold a comma into quotes"},
+                    {"line 10", "control character 0x1b"},
+                    {"g", NULL},
+                    {"line 12", NULL},
+                    {"line 13", "line 13: its quotes are broken"}};
+    cr_assert_eq(rows.n, sizeof expected / sizeof expected[0], "%zu", rows.n);
+    for (size_t i = 0; i < rows.n; i++) {
+        const char *fault = rows.rows[i].fault;
+        cr_expect_str_eq(rows.rows[i].cell[SAND_STEP_ID], expected[i].id);
+        cr_expect_eq(fault == NULL, expected[i].fault == NULL, "row %zu: %s", i, fault);
+        if (fault && expected[i].fault)
+            cr_expect(strstr(fault, expected[i].fault) != NULL, "row %zu: %s", i, fault);
+        cr_expect(fault == NULL || cases[i].class == SAND_STEP_SKIPPED);
+    }
+    cr_expect_str_eq(rows.rows[3].cell[SAND_STEP_SOURCE], "Measured\nby A");
+    sand_step_rows_clear(&rows);
+}
+
+// A file of broken rows is refused rather than reported a million times.
+Test(rows, too_many_broken_rows)
+{
+    struct sand_diag diag = {0};
+    char *text = calloc(1, 1 << 16);
+    cr_assert_not_null(text);
+    strcpy(text, header);
+    for (int i = 0; i < 1100; i++)
+        strcat(text, "a,b \"c\",d\n");
+    cr_assert_eq(read_text(text, &diag), SAND_ERR_INPUT);
+    cr_assert(strstr(diag.messages[0].text, "more than 1000 rows") != NULL, "%s",
+              diag.messages[0].text);
+    free(text);
     sand_step_rows_clear(&rows);
     sand_diag_clear(&diag);
 }
