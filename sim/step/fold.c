@@ -65,6 +65,13 @@ static void refine_links(const struct step_traffic *traffic, struct colours *c)
         c->link[l] = pair(c->link[l], c->sum[l]);
 }
 
+// What a flow sees of a link it can be held up by. Which of the links that a hash picks from it
+// is on tells no two flows apart: they keep pace with the slowest of their class (decision 19).
+static int is_seen(const struct step_traffic *traffic, uint32_t link)
+{
+    return traffic->links[link].state == STEP_LINK_KEPT && !step_link_is_hashed(traffic, link);
+}
+
 // A flow sees the links it can be held up by, and the actors it starts from and ends at.
 static void refine_flows(const struct step_traffic *traffic, struct colours *c)
 {
@@ -75,7 +82,7 @@ static void refine_flows(const struct step_traffic *traffic, struct colours *c)
             const struct step_edge *edge = &traffic->edges[e];
             const uint32_t *links = step_edge_links(traffic, edge);
             for (uint32_t i = 0; i < edge->n_links; i++)
-                if (traffic->links[links[i]].state == STEP_LINK_KEPT)
+                if (is_seen(traffic, links[i]))
                     sum += pair(c->link[links[i]], step_edge_weight(edge, i));
         }
         if (flow->actor != SAND_NONE)

@@ -18,7 +18,8 @@ struct step_classes {
 // Colour refinement to an equitable partition: two entities share a class only if they have equal
 // sizes and, class by class, equally many equal neighbours. The max-min allocation is then constant
 // on classes (water-filling treats equals alike) and so is the whole simulation, which makes the
-// quotient exact. SAND_NO_FOLD puts every entity into a class of its own.
+// quotient exact. But flows do not see links that a hash picked: those of a class keep pace there.
+// SAND_NO_FOLD puts every entity into a class of its own.
 // `actor_slowness` has one entry per actor. O((hops + entities) x rounds).
 enum sand_rc step_classes_find(const struct step_traffic *traffic, const double *actor_slowness,
                                struct step_classes *classes);

@@ -6,26 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "covered.h"
 #include "ids.h"
 #include "mem.h"
-
-// Flow class `flow` counts `weight` times on link class `link`.
-struct use {
-    uint32_t link, flow, weight;
-};
-
-// A link class: its users are uses[first..first+n).
-struct shared_link {
-    double capacity_Bps; // after division by the common divisor of the weights
-    uint32_t first, n;
-    uint32_t coupled; // see step_link: other jobs use it too, so it stays as it is
-    int kept;
-};
 
 struct reduction {
     const struct step_traffic *traffic;
     const struct step_classes *classes;
-    struct use *uses;
+    struct link_use *uses;
     size_t n_uses, use_capacity;
     struct shared_link *links;
     double *upper_Bps; // per flow class
@@ -34,7 +22,7 @@ struct reduction {
 
 static int compare_uses(const void *a, const void *b)
 {
-    const struct use *x = a, *y = b;
+    const struct link_use *x = a, *y = b;
     if (x->link != y->link)
         return x->link < y->link ? -1 : 1;
     return (x->flow > y->flow) - (x->flow < y->flow);
@@ -53,7 +41,7 @@ static enum sand_rc collect_uses(struct reduction *r)
             SAND_TRY(
                 sand_grow((void **)&r->uses, &r->use_capacity, r->n_uses + 1, sizeof *r->uses));
             r->uses[r->n_uses++] =
-                (struct use){link, r->classes->flow[edge->flow], step_edge_weight(edge, i)};
+                (struct link_use){link, r->classes->flow[edge->flow], step_edge_weight(edge, i)};
         }
     }
     if (r->n_uses > 0)
@@ -133,7 +121,7 @@ static uint64_t users_key(const struct reduction *r, const struct shared_link *l
 {
     uint64_t key = link->n;
     for (uint32_t i = 0; i < link->n; i++) {
-        const struct use *use = &r->uses[link->first + i];
+        const struct link_use *use = &r->uses[link->first + i];
         key = (key ^ use->flow) * 0x9e3779b97f4a7c15u;
         key = (key ^ (key >> 29) ^ use->weight) * 0xbf58476d1ce4e5b9u;
     }
@@ -168,7 +156,7 @@ static void find_upper_rates(struct reduction *r)
         r->upper_Bps[f] = INFINITY;
     for (uint32_t l = 0; l < r->classes->n_links; l++)
         for (uint32_t i = 0; r->links[l].kept && i < r->links[l].n; i++) {
-            const struct use *use = &r->uses[r->links[l].first + i];
+            const struct link_use *use = &r->uses[r->links[l].first + i];
             const double alone_Bps = r->links[l].capacity_Bps / use->weight;
             if (alone_Bps < r->upper_Bps[use->flow])
                 r->upper_Bps[use->flow] = alone_Bps;
@@ -183,7 +171,7 @@ static void drop_slack_links(struct reduction *r)
         double most_Bps = 0;
         int holds = 0;
         for (uint32_t i = 0; i < link->n; i++) {
-            const struct use *use = &r->uses[link->first + i];
+            const struct link_use *use = &r->uses[link->first + i];
             most_Bps += use->weight * r->upper_Bps[use->flow];
             holds |= link->capacity_Bps / use->weight <= r->upper_Bps[use->flow];
         }
@@ -263,6 +251,8 @@ static enum sand_rc reduce(struct reduction *r, struct sand_step_problem *proble
     index_links(r);
     if (r->fold)
         SAND_TRY(merge_links(r));
+    if (r->fold)
+        SAND_TRY(step_covered_drop(r->uses, r->links, r->classes->n_links, r->classes->n_flows));
     find_upper_rates(r);
     if (r->fold)
         drop_slack_links(r);

@@ -15,7 +15,8 @@
 #include "workload.h"
 
 enum sand_folding {
-    SAND_FOLD,   // exact quotient: one of each class of equal actors, flows and links
+    SAND_FOLD,   // one of each class of equal actors, flows and links: exact; flows that only a
+                 // hash tells apart keep pace
     SAND_NO_FOLD // everything: the twin
 };
 

@@ -370,6 +370,14 @@ static enum sand_rc number_links(struct step_traffic *traffic)
     return traffic->links == NULL ? SAND_ERR_NOMEM : SAND_OK;
 }
 
+int step_link_is_hashed(const struct step_traffic *traffic, uint32_t link)
+{
+    const struct sand_fabric *fabric = traffic->question->fabric;
+    const uint8_t link_class = fabric->links[traffic->links[link].fabric_link].link_class;
+    return fabric->spreading == SAND_SPREAD_HASH &&
+           link_class > (fabric->link_planes > 1 ? SAND_LINK_SCALEUP_IN : SAND_LINK_NIC_DOWN);
+}
+
 // ---- links that need not be simulated
 // ------------------------------------------------------------------
 

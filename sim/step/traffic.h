@@ -144,6 +144,9 @@ static inline uint32_t step_link_paths(const struct step_traffic *traffic, uint3
     return link_class <= SAND_LINK_SCALEUP_IN ? 1 : traffic->question->fabric->n_paths;
 }
 
+// Whether a hash picked this link from several: of the network, or of the planes of a NIC.
+int step_link_is_hashed(const struct step_traffic *traffic, uint32_t link);
+
 static inline uint32_t step_edge_weight(const struct step_edge *edge, uint32_t i)
 {
     return i == 0 || i + 1 == edge->n_links ? edge->end_weight : edge->weight;

@@ -27,14 +27,24 @@ static void rewire(const struct step_case *what, const struct sand_fabric_spec *
     f.question.fabric = f.fabric;
 }
 
+// Folding is exact but where a hash picks links: there the flows of a class keep pace with the
+// slowest of them. How far that may be off all flows played: with one queue pair few flows share a
+// link, and those of experts, which are on their way all the time, differ most.
+static double paced(void)
+{
+    if (f.fabric->spreading != SAND_SPREAD_HASH)
+        return 1e-9;
+    return f.fabric->n_paths > 1 ? 0.02 : f.job.split.ep > 1 ? 0.08 : 0.03;
+}
+
 static double compare(void)
 {
     f.question.folding = SAND_NO_FOLD;
     const struct sand_step_profile full = fixture_solve(&f.question);
     f.question.folding = SAND_FOLD;
     const struct sand_step_profile folded = fixture_solve(&f.question);
-    cr_assert_float_eq(folded.step_s, full.step_s, 1e-9 * full.step_s, "folded %.15g, full %.15g",
-                       folded.step_s, full.step_s);
+    cr_assert_float_eq(folded.step_s, full.step_s, paced() * full.step_s,
+                       "folded %.15g, full %.15g", folded.step_s, full.step_s);
     for (int c = 0; c < SAND_LINK_CLASSES; c++)
         cr_assert_float_eq(folded.link_B[c], full.link_B[c], 1e-9 * full.link_B[c] + 1e-9);
     return folded.step_s;
@@ -171,6 +181,61 @@ Test(step_fabrics, hash_costs_its_worst_collision)
         sand_free(load);
         fixture_free(&f);
     }
+}
+
+// Seeds, queue pairs and shapes of jobs: near all flows played; the same seed gives the same step,
+// another one another.
+Test(step_fabrics, hashed_flows_keep_pace, .timeout = 120)
+{
+    static const struct step_case shapes[] = {
+        {.n_nodes = 16, .tp = 8, .pp = 4, .dp = 4, .micro_batches = 8},
+        {.n_nodes = 16, .tp = 4, .pp = 4, .dp = 8, .virtual_stages = 2, .micro_batches = 8},
+        {.n_nodes = 8, .tp = 4, .pp = 2, .cp = 2, .dp = 4},
+        {.n_nodes = 8, .tp = 2, .pp = 2, .dp = 16, .ep = 8},
+    };
+    for (uint32_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
+        for (uint32_t pairs = 1; pairs <= 16; pairs *= 4) {
+            double seen[3];
+            for (uint32_t seed = 0; seed < 3; seed++) {
+                const struct sand_fabric_spec spec = {.n_tiers = 3,
+                                                      .endpoints_per_leaf = 8,
+                                                      .leaf_oversubscription = 1,
+                                                      .leaves_per_pod = 4,
+                                                      .pod_oversubscription = 1,
+                                                      .spines = 8,
+                                                      .cores = 32,
+                                                      .spreading = SAND_SPREAD_HASH,
+                                                      .hash_seed = seed / 2,
+                                                      .queue_pairs = pairs};
+                rewire(&shapes[s], &spec);
+                seen[seed] = compare();
+                fixture_free(&f);
+            }
+            cr_expect_eq(seen[0], seen[1]);
+            cr_expect_neq(seen[0], seen[2]);
+        }
+}
+
+// 16,384 GPUs with 16 queue pairs: the engine gets few flows, and of 100,000 links those that may
+// be the fullest.
+Test(step_fabrics, hashed_steps_stay_small, .timeout = 120)
+{
+    const struct step_case shape = {.n_nodes = 2048, .tp = 8, .pp = 16, .dp = 128};
+    const struct sand_fabric_spec spec = {.n_tiers = 3,
+                                          .endpoints_per_leaf = 32,
+                                          .leaf_oversubscription = 1,
+                                          .leaves_per_pod = 32,
+                                          .pod_oversubscription = 1,
+                                          .spines = 32,
+                                          .cores = 256,
+                                          .spreading = SAND_SPREAD_HASH,
+                                          .queue_pairs = 16};
+    rewire(&shape, &spec);
+    const struct sand_step_profile p = fixture_solve(&f.question);
+    cr_expect_leq(p.n_flows, 100);
+    cr_expect_leq(p.n_links, 2000);
+    cr_expect_geq(p.n_links_full, 100000);
+    fixture_free(&f);
 }
 
 // Nodes of one scale-up domain exchange nothing over the network.
