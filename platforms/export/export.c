@@ -52,9 +52,9 @@ static enum sand_rc write_graph(enum sand_export_format format, const struct san
 }
 
 enum sand_rc sand_export_fabric(enum sand_export_format format, const struct sand_cluster *cluster,
-                                FILE *out, struct sand_diag *diag)
+                                double message_s, FILE *out, struct sand_diag *diag)
 {
-    SAND_TRY(format == SAND_EXPORT_SIMGRID ? export_simgrid(cluster, out, diag)
+    SAND_TRY(format == SAND_EXPORT_SIMGRID ? export_simgrid(cluster, message_s, out, diag)
                                            : write_graph(format, cluster, out, diag));
     if (ferror(out) || fflush(out) != 0)
         return sand_fail(diag, SAND_ERR_IO, "cluster \"%s\": its fabric could not be written",

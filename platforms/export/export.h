@@ -18,10 +18,10 @@ enum { SAND_EXPORT_MAX_ROUTED = 256 };
 // is one node with their number, at most about 50 nodes in all. GraphML: every switch and bundle of
 // cables with its capacity, and what the importer needs to make the same cluster again. SimGrid: a
 // host per NIC. A fat tree with even spreading becomes nested zones over the same links as ours; of
-// any other fabric every route is written, of at most SAND_EXPORT_MAX_ROUTED NICs. The message
-// latency stands half on each NIC link, so that SimGrid's sharing stays fair. SAND_ERR_IO if
-// something written to `out` was lost. O(links), routes apart.
+// any other fabric every route is written, of at most SAND_EXPORT_MAX_ROUTED NICs. `message_s`,
+// the latency of a message, stands half on each NIC link there, so that SimGrid's sharing stays
+// fair. SAND_ERR_IO if something written to `out` was lost. O(links), routes apart.
 enum sand_rc sand_export_fabric(enum sand_export_format format, const struct sand_cluster *cluster,
-                                FILE *out, struct sand_diag *diag);
+                                double message_s, FILE *out, struct sand_diag *diag);
 
 #endif

@@ -8,6 +8,13 @@
 #include "ids.h"
 #include "units.h"
 
+struct platform {
+    const struct sand_cluster *cluster;
+    const struct sand_fabric *fabric;
+    double nic_latency_s; // of each NIC link; all others have none
+    FILE *out;
+};
+
 static const char *number(double value, char buffer[64])
 {
     return sand_quantity_canonical(value, SAND_DIM_NUMBER, buffer, 64);
@@ -72,25 +79,26 @@ static void write_route(const struct way *w, uint32_t index, FILE *out)
             w->indent, to, from, gw_to, gw_from, link);
 }
 
-static void write_leaf(const struct sand_cluster *c, const struct sand_fabric *f, uint32_t leaf,
-                       FILE *out)
+static void write_leaf(const struct platform *p, uint32_t leaf)
 {
+    const struct sand_fabric *f = p->fabric;
     char speed[64], rate[64], latency[64];
     uint32_t first = leaf * f->endpoints_per_leaf, last = first + f->endpoints_per_leaf - 1;
     if (last >= f->n_endpoints)
         last = f->n_endpoints - 1;
-    fprintf(out,
+    fprintf(p->out,
             "      <cluster id=\"leaf%" PRIu32 "\" prefix=\"nic\" suffix=\"\" radical=\"%" PRIu32
             "-%" PRIu32 "\" speed=\"%sf\" bw=\"%sBps\" lat=\"%ss\" "
             "sharing_policy=\"SPLITDUPLEX\" router_id=\"leaf%" PRIu32 "_router\"/>\n",
-            leaf, first, last, number(host_speed(c), speed),
+            leaf, first, last, number(host_speed(p->cluster), speed),
             number(f->links[f->first[SAND_LINK_NIC_UP]].capacity_Bps, rate),
-            number(c->node_type->nic->p2p_latency_s / 2, latency), leaf);
+            number(p->nic_latency_s, latency), leaf);
 }
 
-static void write_pod(const struct sand_cluster *c, const struct sand_fabric *f, uint32_t pod,
-                      FILE *out)
+static void write_pod(const struct platform *p, uint32_t pod)
 {
+    const struct sand_fabric *f = p->fabric;
+    FILE *out = p->out;
     char spines[64], router[64];
     uint32_t first = pod * f->leaves_per_pod, end = first + f->leaves_per_pod;
     if (end > f->n_leaves)
@@ -99,7 +107,7 @@ static void write_pod(const struct sand_cluster *c, const struct sand_fabric *f,
     snprintf(router, sizeof router, "pod%" PRIu32 "_router", pod);
     fprintf(out, "    <zone id=\"pod%" PRIu32 "\" routing=\"Floyd\">\n", pod);
     for (uint32_t leaf = first; leaf < end; leaf++)
-        write_leaf(c, f, leaf, out);
+        write_leaf(p, leaf);
     fprintf(out, "      <zone id=\"%s\" routing=\"Full\"><router id=\"%s\"/></zone>\n", spines,
             router);
     for (uint32_t leaf = first; leaf < end; leaf++) {
@@ -112,11 +120,13 @@ static void write_pod(const struct sand_cluster *c, const struct sand_fabric *f,
     fputs("    </zone>\n", out);
 }
 
-static void write_zones(const struct sand_cluster *c, const struct sand_fabric *f, FILE *out)
+static void write_zones(const struct platform *p)
 {
+    const struct sand_fabric *f = p->fabric;
+    FILE *out = p->out;
     fputs("  <zone id=\"fabric\" routing=\"Floyd\">\n", out);
     for (uint32_t pod = 0; pod < f->n_pods; pod++)
-        write_pod(c, f, pod, out);
+        write_pod(p, pod);
     if (f->n_tiers == 3) {
         fputs("    <zone id=\"cores\" routing=\"Full\"><router id=\"core\"/></zone>\n", out);
         for (uint32_t pod = 0; pod < f->n_pods; pod++) {
@@ -141,8 +151,10 @@ static void write_id(const struct sand_fabric *f, uint32_t link, FILE *out)
         fputc(*c == ' ' ? '_' : *c, out);
 }
 
-static void write_links(const struct sand_cluster *c, const struct sand_fabric *f, FILE *out)
+static void write_links(const struct platform *p)
 {
+    const struct sand_fabric *f = p->fabric;
+    FILE *out = p->out;
     char rate[64], latency[64];
     for (uint32_t i = 0; i < f->n_links; i++) {
         uint8_t link_class = f->links[i].link_class;
@@ -151,12 +163,14 @@ static void write_links(const struct sand_cluster *c, const struct sand_fabric *
         write_id(f, i, out);
         fprintf(out, "\" bandwidth=\"%sBps\" latency=\"%ss\"/>\n",
                 number(f->links[i].capacity_Bps * f->links[i].speed, rate),
-                number(is_nic ? c->node_type->nic->p2p_latency_s / 2 : 0, latency));
+                number(is_nic ? p->nic_latency_s : 0, latency));
     }
 }
 
-static void write_routes(const struct sand_fabric *f, FILE *out)
+static void write_routes(const struct platform *p)
 {
+    const struct sand_fabric *f = p->fabric;
+    FILE *out = p->out;
     uint32_t links[SAND_ROUTE_MAX];
     for (uint32_t from = 0; from < f->n_endpoints; from++)
         for (uint32_t to = 0; to < f->n_endpoints; to++) {
@@ -175,16 +189,16 @@ static void write_routes(const struct sand_fabric *f, FILE *out)
         }
 }
 
-static void write_full(const struct sand_cluster *c, const struct sand_fabric *f, FILE *out)
+static void write_full(const struct platform *p)
 {
     char speed[64];
-    fputs("  <zone id=\"fabric\" routing=\"Full\">\n", out);
-    for (uint32_t i = 0; i < f->n_endpoints; i++)
-        fprintf(out, "    <host id=\"nic%" PRIu32 "\" speed=\"%sf\"/>\n", i,
-                number(host_speed(c), speed));
-    write_links(c, f, out);
-    write_routes(f, out);
-    fputs("  </zone>\n", out);
+    fputs("  <zone id=\"fabric\" routing=\"Full\">\n", p->out);
+    for (uint32_t i = 0; i < p->fabric->n_endpoints; i++)
+        fprintf(p->out, "    <host id=\"nic%" PRIu32 "\" speed=\"%sf\"/>\n", i,
+                number(host_speed(p->cluster), speed));
+    write_links(p);
+    write_routes(p);
+    fputs("  </zone>\n", p->out);
 }
 
 static int has_zones(const struct sand_cluster *c, const struct sand_fabric *f)
@@ -193,7 +207,8 @@ static int has_zones(const struct sand_cluster *c, const struct sand_fabric *f)
            f->unit_of_node == NULL && c->n_groups == 0;
 }
 
-enum sand_rc export_simgrid(const struct sand_cluster *cluster, FILE *out, struct sand_diag *diag)
+enum sand_rc export_simgrid(const struct sand_cluster *cluster, double message_s, FILE *out,
+                            struct sand_diag *diag)
 {
     struct sand_fabric *fabric = NULL;
     SAND_TRY(sand_fabric_build(cluster, &fabric, diag));
@@ -207,11 +222,12 @@ enum sand_rc export_simgrid(const struct sand_cluster *cluster, FILE *out, struc
                        "%d; export a smaller one, or with spreading=even",
                        cluster->name, fabric->n_endpoints, SAND_EXPORT_MAX_ROUTED);
     } else {
+        const struct platform platform = {cluster, fabric, message_s / 2, out};
         write_head(cluster, out);
         if (has_zones(cluster, fabric))
-            write_zones(cluster, fabric, out);
+            write_zones(&platform);
         else
-            write_full(cluster, fabric, out);
+            write_full(&platform);
         fputs("</platform>\n", out);
     }
     sand_fabric_free(fabric);

@@ -16,6 +16,7 @@ enum sand_rc export_dot(const struct sand_cluster *cluster, const struct sand_gr
                         FILE *out, struct sand_diag *diag);
 enum sand_rc export_graphml(const struct sand_cluster *cluster, const struct sand_graph *graph,
                             FILE *out, struct sand_diag *diag);
-enum sand_rc export_simgrid(const struct sand_cluster *cluster, FILE *out, struct sand_diag *diag);
+enum sand_rc export_simgrid(const struct sand_cluster *cluster, double message_s, FILE *out,
+                            struct sand_diag *diag);
 
 #endif

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "collcost.h"
 #include "export.h"
 #include "filegate.h"
 #include "spec.h"
@@ -81,18 +82,44 @@ static enum sand_rc write_out(const struct export_options *export, const char *t
     return sand_stream_finish(stdout, "to standard output", diag);
 }
 
+// A message without bytes between two nodes under the fastest kernel.
+static enum sand_rc message_latency(const struct sand_experiment *e, double *message_s,
+                                    struct sand_diag *diag)
+{
+    const struct sand_node_type *node = e->cluster.node_type;
+    const struct sand_comm_ports ports = {.node = node,
+                                          .nic = node->nic,
+                                          .ranks = 2,
+                                          .domains = 2,
+                                          .domain_ranks = 1,
+                                          .ports = 1,
+                                          .port_Bps = node->nic->rate_Bps};
+    const struct sand_comm_options plain = {0};
+    const struct sand_coll_wish any = {SAND_ALGORITHMS, SAND_PROTOCOLS};
+    const struct sand_collective message = {SAND_SEND, 2, 0};
+    struct sand_coll_terms terms;
+    struct sand_comm comm;
+    sand_comm_by_ports(&ports, &plain, &comm);
+    SAND_TRY(sand_coll_best(e->collectives, &comm, &message, any, &terms, diag));
+    *message_s = terms.latency_s;
+    return SAND_OK;
+}
+
 static enum sand_rc write_fabric(const struct export_options *export, const struct sand_spec *spec,
                                  struct sand_diag *diag)
 {
     char *text = NULL;
     size_t size = 0, n_inputs;
+    double message_s;
+    const struct sand_experiment *experiment = sand_spec_experiment(spec);
     const char *const *inputs = sand_spec_inputs(spec, &n_inputs);
     SAND_TRY(sand_cli_check_output(&export->output, inputs, n_inputs, diag));
+    SAND_TRY(message_latency(experiment, &message_s, diag));
     FILE *out = open_memstream(&text, &size);
     if (!out)
         return SAND_ERR_NOMEM;
     enum sand_rc rc =
-        sand_export_fabric(export->format, &sand_spec_experiment(spec)->cluster, out, diag);
+        sand_export_fabric(export->format, &experiment->cluster, message_s, out, diag);
     if (fclose(out) != 0 && rc == SAND_OK)
         rc = sand_fail(diag, SAND_ERR_NOMEM, "out of memory");
     if (rc == SAND_OK)

@@ -73,9 +73,6 @@ struct sand_link_type {
     struct sand_provenance from;
     double rate_Bps;         // one port, one direction
     double usable;           // fraction of rate_Bps a collective reaches inside a training step
-    double base_latency_s;   // once per collective
-    double step_latency_s;   // per step (hop) of a ring
-    double p2p_latency_s;    // once per point-to-point message
     double switch_latency_s; // of one of its switches, port to port, unloaded
     double metre_latency_s;  // of light or current in its cables
     int sharp;               // its switches can reduce what passes through them

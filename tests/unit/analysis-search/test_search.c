@@ -21,11 +21,6 @@ static void open_setting(struct setting *s)
 {
     struct sand_diag diag = {0};
     cr_assert_eq(small_set_up(&s->small, &diag), SAND_OK);
-    s->small.scaleup.base_latency_s = 8e-6;
-    s->small.scaleup.step_latency_s = 1e-6;
-    s->small.nic.base_latency_s = 1e-5;
-    s->small.nic.step_latency_s = 4e-6;
-    s->small.nic.p2p_latency_s = 5e-6;
     s->small.software.dp_exposed = 0.2;
     s->small.model.hidden = 8192; // few and wide layers: few splits, of which compute is the most
     s->small.model.ffn_hidden = 32768;

@@ -16,7 +16,7 @@ struct site {
 
 static void site_set(struct site *s, uint32_t nodes)
 {
-    s->nic = (struct sand_link_type){.id = "nic", .rate_Bps = 50e9, .p2p_latency_s = 10e-6};
+    s->nic = (struct sand_link_type){.id = "nic", .rate_Bps = 50e9};
     s->port = (struct sand_link_type){.id = "port", .rate_Bps = 50e9};
     s->node = (struct sand_node_type){.id = "server", .n_gpus = 2, .n_nics = 2, .nic = &s->nic};
     s->cluster = (struct sand_cluster){.name = "a<\"b\"--&c",
@@ -35,7 +35,7 @@ static char *exported(const struct site *s, enum sand_export_format format, enum
     char *text = NULL;
     size_t size;
     FILE *out = open_memstream(&text, &size);
-    *rc = sand_export_fabric(format, &s->cluster, out, NULL);
+    *rc = sand_export_fabric(format, &s->cluster, 10e-6, out, NULL);
     fclose(out);
     return text;
 }

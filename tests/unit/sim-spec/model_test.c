@@ -64,7 +64,6 @@ Test(model, units_become_si, .timeout = 10)
     expect_near(gpu->hbm_B, 80e9);
     expect_near(gpu->hbm_usable, 0.9);
     expect_near(e->cluster.node_type->nic->rate_Bps, 50e9);
-    expect_near(e->cluster.node_type->nic->base_latency_s, 8e-6);
     expect_near(e->cluster.node_type->max_W, 10e3);
     expect_near(e->cluster.fabric.leaf_oversubscription, 0.5);
     expect_near(e->cluster.fabric.pod_oversubscription, 7);

@@ -30,18 +30,8 @@ static void set_hardware(struct step_fixture *f, const struct step_case *what)
                                     .gemm_tile_m = 128,
                                     .gemm_tile_n = 256,
                                     .n_sm = 132};
-    f->scaleup = (struct sand_link_type){.id = "scaleup",
-                                         .rate_Bps = 450e9,
-                                         .usable = 0.5,
-                                         .base_latency_s = 8e-6,
-                                         .step_latency_s = 3e-6,
-                                         .p2p_latency_s = 5e-6};
-    f->nic = (struct sand_link_type){.id = "nic",
-                                     .rate_Bps = 50e9,
-                                     .usable = 0.7,
-                                     .base_latency_s = 8e-6,
-                                     .step_latency_s = 14e-6,
-                                     .p2p_latency_s = 15e-6};
+    f->scaleup = (struct sand_link_type){.id = "scaleup", .rate_Bps = 450e9, .usable = 0.5};
+    f->nic = (struct sand_link_type){.id = "nic", .rate_Bps = 50e9, .usable = 0.7};
     f->trunk = f->nic;
     f->trunk.id = "trunk";
     f->host = (struct sand_link_type){.id = "host", .rate_Bps = 64e9, .usable = 0.8};

@@ -172,8 +172,9 @@ Test(step_groups, owners_of_tensors_broadcast_one_after_another)
     const double params = held().dense, reduced_B = 2.0 * 7 / 8 * params * 4;
     expect_bytes(&p, SAND_LINK_SCALEUP_OUT, 8 * (reduced_B + params * 2));
     const double Bps = f.scaleup.rate_Bps * f.scaleup.usable;
-    const double want_s = (reduced_B + params * 2) / Bps + 9 * f.scaleup.base_latency_s +
-                          (14 + 8 * 7) * f.scaleup.step_latency_s;
+    const struct sand_coll_kernel *ring = &f.coll_kernels[0];
+    const double want_s =
+        (reduced_B + params * 2) / Bps + 9 * ring->base_s + (14 + 8 * 7) * ring->scaleup_s;
     cr_expect_float_eq(p.exposed_dp_s, want_s, 1e-8, "%.9g, not %.9g", p.exposed_dp_s, want_s);
     // No more owners than tensors: two layers of seven, embedding, norm and output.
     cr_expect_eq(sand_split_chunk_tensors(&f.model, &f.job.split, 0, 0).dense, 2 * 7 + 1 + 2);
