@@ -10,6 +10,7 @@ endfunction()
 
 sand_pkg(nettle nettle)
 sand_pkg(libxml2 libxml-2.0)
+sand_pkg(libyaml yaml-0.1)
 sand_pkg(lzma liblzma)
 sand_pkg(zlib zlib)
 sand_pkg(lmdb lmdb)

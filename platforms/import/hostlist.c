@@ -92,21 +92,29 @@ static uint64_t number_of(const char *digits, size_t n)
     return value;
 }
 
-// "N-M" with at most 9 digits each; the caller has seen that it is one.
+// "N-M", "N-M:S" or "N-M/S" with at most 9 digits each; the caller has seen that "N-M" is there.
 static int read_range(struct reader *r, size_t low_digits, size_t high_digits, struct texts *out)
 {
-    if (low_digits > 9 || high_digits > 9)
+    const char *const high_at = r->at + low_digits + 1, *const after = high_at + high_digits;
+    const size_t step_digits = *after == ':' || *after == '/' ? digits_at(after + 1) : 0;
+    const char *const end = step_digits > 0 ? after + 1 + step_digits : after;
+    if (*end != ',' && *end != ']' && *end != '\0')
+        return refuse(r, "has \"%.20s\" behind a range of numbers", after);
+    if (low_digits > 9 || high_digits > 9 || step_digits > 9)
         return refuse(r, "has a range of numbers with more than 9 digits");
     uint64_t low = number_of(r->at, low_digits);
-    uint64_t high = number_of(r->at + low_digits + 1, high_digits);
+    uint64_t high = number_of(high_at, high_digits);
+    uint64_t step = step_digits > 0 ? number_of(after + 1, step_digits) : 1;
     if (high < low)
         return refuse(r, "has a falling range %" PRIu64 "-%" PRIu64, low, high);
-    if (high - low >= SAND_HOSTLIST_MAX)
+    if (step == 0)
+        return refuse(r, "has a range with step 0");
+    if ((high - low) / step >= SAND_HOSTLIST_MAX)
         return refuse(r, "stands for more than %d names", SAND_HOSTLIST_MAX);
-    for (uint64_t i = low; i <= high; i++)
+    for (uint64_t i = low; i <= high; i += step)
         if (!add(r, out, sand_arena_printf(r->arena, "%0*" PRIu64, (int)low_digits, i)))
             return 0;
-    r->at += low_digits + 1 + high_digits;
+    r->at = end;
     return 1;
 }
 
@@ -117,8 +125,7 @@ static int read_entry(struct reader *r, struct texts *out)
     size_t low = digits_at(r->at);
     if (low > 0 && r->at[low] == '-') {
         size_t high = digits_at(r->at + low + 1);
-        char after = high > 0 ? r->at[low + 1 + high] : 'x';
-        if (after == ',' || after == ']')
+        if (high > 0)
             return read_range(r, low, high, out);
     }
     return read_item(r, out);

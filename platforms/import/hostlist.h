@@ -22,8 +22,10 @@ struct sand_hostlist {
 //   list  = item { "," item }
 //   item  = part { part }            a name of at least one byte
 //   part  = literal | "[" entry { "," entry } "]"
-//   entry = number [ "-" number ] | item      (so brackets may nest: n[0-1,a[2-3]])
-// A range keeps the width of its first number ("08-10": 08, 09, 10). Several brackets multiply, the
+//   entry = number [ "-" number [ ( ":" | "/" ) number ] ] | item    (brackets may nest:
+//   n[0-1,a[2-3]])
+// A range keeps the width of its first number ("08-10": 08, 09, 10) and may have a step, as
+// ClusterShell writes it ("0-6/2": 0, 2, 4, 6). Several brackets multiply, the
 // last turning fastest. Literals are any bytes but blanks, control characters and "[],". Refused
 // with a clause in `why` that completes 'hostlist "x" ...': anything else, ranges that fall, and
 // more than the bounds above. O(bytes of the answer).

@@ -175,6 +175,25 @@ int import_lines_of(struct import_job *job, struct import_lines *lines)
     return 1;
 }
 
+int import_lines_join(struct import_job *job, struct import_lines *lines)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < lines->n; i++) {
+        struct import_line line = lines->lines[i];
+        size_t length = strlen(line.text);
+        while (length > 0 && line.text[length - 1] == '\\' && i + 1 < lines->n) {
+            line.text[length - 1] = '\0';
+            line.text = sand_arena_printf(&job->arena, "%s%s", line.text, lines->lines[++i].text);
+            if (line.text == NULL)
+                return import_no_memory(job);
+            length = strlen(line.text);
+        }
+        lines->lines[n++] = line;
+    }
+    lines->n = n;
+    return 1;
+}
+
 int import_same_word(const char *a, const char *b)
 {
     while (*a != '\0' && tolower((unsigned char)*a) == tolower((unsigned char)*b)) {

@@ -63,6 +63,8 @@ struct import_lines {
 };
 // Every line; NUL bytes are refused.
 int import_lines_of(struct import_job *job, struct import_lines *lines);
+// Joins lines that end with a backslash to the next, as Slurm's files have it.
+int import_lines_join(struct import_job *job, struct import_lines *lines);
 
 // ---- names: index by name ----
 

@@ -1,29 +1,13 @@
-// Slurm's topology.conf: a tree of switches, or blocks of nodes.
+// Slurm's topology.conf and topology.yaml: a tree of switches, or blocks of nodes.
 // Source of the grammar: topology.conf(5), Slurm 22.05 (tree) and 23.11 (block).
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <inttypes.h>
 #include <string.h>
 
-#include "hostlist.h"
+#include "importslurm.h"
 #include "importtree.h"
 
 enum { MAX_PAIRS = 16, NO_SWITCH = -1 };
-
-struct slurm_switch {
-    const char *name;
-    long line;
-    const char *children_text, *nodes_text; // NULL: none
-    struct sand_hostlist children, nodes;
-    long parent; // index, NO_SWITCH: a root
-    int height;  // 0: leaf
-    int state;   // of the search for cycles: 0 new, 1 open, 2 done
-};
-
-struct slurm_tree {
-    struct slurm_switch *switches;
-    size_t n, capacity;
-    int has_blocks;
-};
 
 // ---- lines ----
 
@@ -40,7 +24,7 @@ static int expand(struct import_job *job, long line, const char *what, const cha
                          why);
 }
 
-static int add_switch(struct import_job *job, struct slurm_tree *tree, struct slurm_switch made)
+int import_slurm_add(struct import_job *job, struct slurm_tree *tree, struct slurm_switch made)
 {
     void *switches = tree->switches;
     if (sand_grow(&switches, &tree->capacity, tree->n + 1, sizeof *tree->switches) != SAND_OK)
@@ -93,28 +77,17 @@ static int read_line(struct import_job *job, struct slurm_tree *tree, struct imp
                        whole ? whole : "");
     if (s.name == NULL && (s.children_text || s.nodes_text))
         return import_refuse(job, line->number, "has no SwitchName");
-    return s.name == NULL || add_switch(job, tree, s);
+    return s.name == NULL || import_slurm_add(job, tree, s);
 }
 
-// A backslash at the end of a line joins it to the next.
 static int read_lines(struct import_job *job, struct slurm_tree *tree)
 {
     struct import_lines lines;
-    if (!import_lines_of(job, &lines))
+    if (!import_lines_of(job, &lines) || !import_lines_join(job, &lines))
         return 0;
-    for (size_t i = 0; i < lines.n; i++) {
-        struct import_line line = lines.lines[i];
-        size_t length = strlen(line.text);
-        while (length > 0 && line.text[length - 1] == '\\' && i + 1 < lines.n) {
-            line.text[length - 1] = '\0';
-            line.text = sand_arena_printf(&job->arena, "%s%s", line.text, lines.lines[++i].text);
-            if (line.text == NULL)
-                return import_no_memory(job);
-            length = strlen(line.text);
-        }
-        if (!read_line(job, tree, &line) && job->rc != SAND_OK)
+    for (size_t i = 0; i < lines.n; i++)
+        if (!read_line(job, tree, &lines.lines[i]) && job->rc != SAND_OK)
             return 0; // else: report the problems of the other lines too
-    }
     if (tree->n == 0 && job->n_refused == 0)
         return import_refuse(job, 0, "holds no SwitchName and no BlockName; this is no topology");
     return job->n_refused == 0;
@@ -168,10 +141,13 @@ static int check_nodes(struct import_job *job, const struct slurm_tree *tree)
     import_index_sort(&index);
     const char *twice = done ? import_index_twice(&index, &a, &b) : NULL;
     if (twice != NULL)
-        done =
-            import_refuse(job, tree->switches[b].line,
-                          "node \"%s\" hangs on \"%s\" and on \"%s\"; it can be in one place only",
-                          twice, tree->switches[a].name, tree->switches[b].name);
+        done = a == b ? import_refuse(job, tree->switches[b].line,
+                                      "node \"%s\" is named twice by \"%s\"", twice,
+                                      tree->switches[b].name)
+                      : import_refuse(job, tree->switches[b].line,
+                                      "node \"%s\" hangs on \"%s\" and on \"%s\"; it can be in one "
+                                      "place only",
+                                      twice, tree->switches[a].name, tree->switches[b].name);
     import_index_free(&index);
     return done;
 }
@@ -414,7 +390,9 @@ static int build(struct import_job *job, struct slurm_tree *slurm)
 int import_slurm_topology(struct import_job *job)
 {
     struct slurm_tree tree = {0};
-    int done = read_lines(job, &tree) && build(job, &tree);
+    const int is_yaml = import_slurm_is_yaml(job->text, job->size);
+    int done = (is_yaml ? import_slurm_read_yaml(job, &tree) : read_lines(job, &tree)) &&
+               build(job, &tree);
     sand_free(tree.switches);
     return done;
 }

@@ -160,15 +160,15 @@ FORMAT(run_slurm_topology, SAND_IMPORT_SLURM_TOPOLOGY,
        "  sandtable import slurm-topology /etc/slurm/topology.conf -o cluster.xml\n"
        "  sandtable import slurm-topology topology.conf --node=dgx-a100\n"
        "\n"
-       "Reads topology.conf(5), tree or block, and writes a <cluster>.")
-FORMAT(
-    run_slurm_nodes, SAND_IMPORT_SLURM_NODES,
-    "Examples:\n"
-    "  sandtable import slurm-nodes nodes.txt -o cluster.xml\n"
-    "  sandtable import slurm-nodes nodes.txt --node=dgx-h100\n"
-    "\n"
-    "Reads `scontrol show node', `sinfo' with NODELIST, or the NodeName lines of slurm.conf, and "
-    "writes a <cluster> below one leaf: an inventory does not say how nodes are joined.")
+       "Reads topology.conf(5) or topology.yaml(5), tree or block, and writes a <cluster>.")
+FORMAT(run_slurm_nodes, SAND_IMPORT_SLURM_NODES,
+       "Examples:\n"
+       "  sandtable import slurm-nodes nodes.txt -o cluster.xml\n"
+       "  sandtable import slurm-nodes nodes.txt --node=dgx-h100\n"
+       "\n"
+       "Reads `scontrol show node', `sinfo' with NODELIST or HOSTNAMES, or the NodeName lines of "
+       "slurm.conf, and "
+       "writes a <cluster> below one leaf: an inventory does not say how nodes are joined.")
 FORMAT(run_ibnetdiscover, SAND_IMPORT_IBNETDISCOVER,
        "Examples:\n"
        "  sandtable import ibnetdiscover fabric.txt --node=dgx-h100 -o cluster.xml\n"
@@ -190,7 +190,8 @@ static enum sand_rc run(int argc, char **argv)
         nccl_topo = {"nccl-topo", "NCCL_TOPO_DUMP_FILE: a node type", run_nccl_topo},
         nvidia_smi_topo = {"nvidia-smi-topo", "nvidia-smi topo -m: a node type",
                            run_nvidia_smi_topo},
-        slurm_topology = {"slurm-topology", "topology.conf: a cluster", run_slurm_topology},
+        slurm_topology = {"slurm-topology", "topology.conf, topology.yaml: a cluster",
+                          run_slurm_topology},
         slurm_nodes = {"slurm-nodes", "scontrol show node, sinfo: a cluster", run_slurm_nodes},
         ibnetdiscover = {"ibnetdiscover", "the InfiniBand subnet: a cluster", run_ibnetdiscover},
         graphml = {"graphml", "a graph of switches: a cluster", run_graphml};

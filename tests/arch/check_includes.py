@@ -23,7 +23,7 @@ LIBRARIES = {
     "hdf5": r"(hdf5(_hl)?|H5\w*)\.h$", "uthash": r"ut(hash|list|array|string|ringbuffer|stack)\.h$",
     "dl": r"dlfcn\.h$", "argp": r"argp\.h$", "igraph": r"igraph/", "lmdb": r"lmdb\.h$",
     "glpk": r"glpk\.h$", "zlib": r"zlib\.h$", "lzma": r"lzma(\.h$|/)", "jansson": r"jansson\.h$",
-    "libcsv": r"csv\.h$", "xxhash": r"xxhash\.h$",
+    "libcsv": r"csv\.h$", "libyaml": r"yaml\.h$", "xxhash": r"xxhash\.h$",
 }
 C_STANDARD = {name + ".h" for name in (
     "assert complex ctype errno fenv float inttypes iso646 limits locale math setjmp signal stdalign "

@@ -28,6 +28,7 @@ static const struct source sources[] = {
     {SAND_IMPORT_SLURM_NODES, "slurm-nodes-default.txt", 9000},
     {SAND_IMPORT_IBNETDISCOVER, "ibnetdiscover-factory.txt", 1500},
     {SAND_IMPORT_NCCL_TOPO, "nccl-topo-2gpus.xml", 3000},
+    {SAND_IMPORT_SLURM_TOPOLOGY, "topology.yaml", 15000},
 };
 enum { N_SOURCES = sizeof sources / sizeof *sources };
 
@@ -160,6 +161,7 @@ MUTATE(graphml, 7)
 MUTATE(slurm_defaults, 8)
 MUTATE(factory_names, 9)
 MUTATE(other_gpu_count, 10)
+MUTATE(topology_yaml, 11)
 
 // Without memory at any allocation of ours: reported as such, or done without it, never a leak (the
 // sanitizers watch) or a half answer.

@@ -121,8 +121,8 @@ Test(import_words, slurm_defaults)
     expect_in(&a, "nodes=\"6\"");
     expect_in(&a, "sandtable:node/dgx-h100");
     expect_not_in(&a, "DEFAULT");
-    cr_expect_eq(count_messages(&a, "left out"), 2); // old0, old1
-    cr_expect_eq(count_messages(&a, "UNKNOWN"), 1);  // not six times
+    cr_expect_eq(count_messages(&a, "2 nodes, the first \"old0\", have"), 1);
+    cr_expect_eq(count_messages(&a, "UNKNOWN"), 1); // not six times
     cr_expect_eq(count_messages(&a, "6 nodes, the first \"gpu0\""), 1);
     clear(&a);
 }
@@ -179,4 +179,86 @@ Test(import_words, dashes_in_comments)
                     (struct sand_import_options){.file = "a-b"});
     expect_not_in(&a, "&#45;");
     clear(&a);
+}
+
+// Only GPUs of a Gres say what a node is; tables, records and slurm.conf say the same.
+Test(import_words, gpus_among_other_resources)
+{
+    static const char *const texts[] = {
+        "NODELIST STATE GRES\na[1-2] idle gpu:h100:8(S:0-1),nvme:2\na3 mix mps:800,gpu:h100:8\n",
+        "HOSTNAMES|GRES|STATE\na1|gpu:h100:8|idle\na2|gpu:h100:8|idle\na3|gpu:h100:8|idle~\n",
+        "NodeName=a1 OS=Linux #1 SMP Gres=gpu:h100:8,shard:32 State=IDLE\nNodeName=a2 "
+        "Gres=gpu:h100:8\nNodeName=a3 Gres=gpu:h100:4(S:0),gpu:h100:4(S:1) State=DOWN+DRAIN\n",
+        "ClusterName=c\nNodeName=a[1-3] \\\n  Gres=gpu:h100:8 State=UNKNOWN # eight\n"
+        "PartitionName=p Nodes=a[1-3] State=DOWN\n"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct answer a =
+            import_text(SAND_IMPORT_SLURM_NODES, texts[i], (struct sand_import_options){0});
+        expect_in(&a, i == 2 ? "nodes=\"2\"" : "nodes=\"3\"");
+        expect_in(&a, "sandtable:node/dgx-h100");
+        cr_expect_eq(count_messages(&a, "is of no node"), i == 3);
+        cr_expect_eq(count_messages(&a, "gres "), i == 0 ? 2 : i == 2 ? 1 : 0);
+        clear(&a);
+    }
+}
+
+// `sinfo -N -l` shows no GPUs, but reasons of several words: --node says what the nodes are.
+Test(import_words, long_node_table)
+{
+    static const char text[] = "NODELIST NODES PARTITION STATE AVAIL_FE REASON\n"
+                               "a1 1 p* idle (null) none\na1 1 q idle (null) none\n"
+                               "a2 1 p* drained (null) Kill task failed\n";
+    struct answer a = import_text(SAND_IMPORT_SLURM_NODES, text, (struct sand_import_options){0});
+    cr_expect_eq(a.rc, SAND_ERR_INPUT);
+    cr_expect_eq(count_messages(&a, "--node=ID"), 1);
+    clear(&a);
+    a = import_text(SAND_IMPORT_SLURM_NODES, text,
+                    (struct sand_import_options){.node = "dgx-b200"});
+    expect_in(&a, "nodes=\"2\" node=\"sandtable:node/dgx-b200\"");
+    expect_in(&a, "Assumed: every node has the GPUs of dgx-b200");
+    cr_expect_eq(count_messages(&a, "node \"a2\" is drained"), 1);
+    clear(&a);
+}
+
+// topology.yaml gives what the same topology.conf gives; all topologies but one are reported.
+Test(import_words, topology_yaml)
+{
+    struct answer yaml =
+        import_file(SAND_IMPORT_SLURM_TOPOLOGY, "topology.yaml", (struct sand_import_options){0});
+    struct answer conf =
+        import_text(SAND_IMPORT_SLURM_TOPOLOGY,
+                    "SwitchName=root Switches=leaf[0-2]\nSwitchName=leaf0 Nodes=n[00-03]\n"
+                    "SwitchName=leaf1 Nodes=n[04-07]\nSwitchName=leaf2 Nodes=n08,n09\n",
+                    (struct sand_import_options){.file = "topology.yaml"});
+    cr_assert(yaml.rc == SAND_OK && conf.rc == SAND_OK);
+    cr_expect_str_eq(yaml.result.xml, conf.result.xml);
+    cr_expect_eq(count_messages(&yaml, "topology \"flat\" is passed over: it is neither"), 1);
+    cr_expect_eq(count_messages(&yaml, "topology \"nvl\" is passed over: another one"), 1);
+    cr_expect_eq(count_messages(&yaml, "\"colour\" is not understood"), 1);
+    cr_expect_eq(yaml.result.n_unknown, 3);
+    clear(&yaml);
+    clear(&conf);
+}
+
+Test(import_words, topology_yaml_refusals)
+{
+    static const struct {
+        const char *text, *why;
+    } rows[] = {
+        {"- topology: a\n  flat: true\n", "no topology with tree: or block:"},
+        {"- topology: a\n  tree:\n    switches: []\n", "lists no switch"},
+        {"- topology: a\n  tree: 3\n", "has no list of switches"},
+        {"- topology: a\n  tree:\n    switches: [{switch: s, nodes: [x\n", "is no YAML"},
+        {"- topology: a\n  block:\n    blocks:\n      - nodes: n1\n", "has no block"},
+        {"- topology: a\n  tree:\n    switches:\n      - switch: s\n",
+         "neither Switches nor Nodes"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct answer a =
+            import_text(SAND_IMPORT_SLURM_TOPOLOGY, rows[i].text, (struct sand_import_options){0});
+        cr_expect_eq(a.rc, SAND_ERR_INPUT, "%s", rows[i].text);
+        cr_expect_eq(count_messages(&a, rows[i].why), 1, "%s: %s", rows[i].text,
+                     a.diag.n_messages ? a.diag.messages[0].text : "");
+        clear(&a);
+    }
 }
