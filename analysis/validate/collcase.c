@@ -341,7 +341,9 @@ static enum sand_rc build_and_place(struct sand_coll_model *model, struct sand_c
         return SAND_OK;
     build_node(c, per_node, &node, &nic);
     const uint32_t each = node.scaleup_nodes > 0 ? node.scaleup_nodes : 1;
-    const uint32_t domains = (n_nodes + each - 1) / each;
+    // Nodes that would share a domain, but exchange over ports that the row names, are in several.
+    const int apart = each > 1 && n_nodes > 1 && n_nodes <= each && c->network != NULL;
+    const uint32_t domains = apart ? n_nodes : (n_nodes + each - 1) / each;
     node.scaleup_nodes = (n_nodes + domains - 1) / domains;
     struct sand_cluster cluster = {.name = c->machine->id,
                                    .node_type = &node,

@@ -69,6 +69,8 @@ struct sand_collectives {
     double channels;       // that a collective runs on at most
     double tree_depth;     // share of a tree's network hops that fill the pipeline one by one
     double p2p_rate;       // rate of point to point over that of a ring
+    double p2p_channels;   // that ranks of a domain send each other on at most; 0: no bound
+    double p2p_part_B;     // of a message on one channel, from which on more channels are taken
     double incast;         // relative loss of a port for every peer that sends to it at a time
     double incast_peers;   // at most
     struct sand_coll_kernel *kernels;

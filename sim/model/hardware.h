@@ -86,6 +86,7 @@ struct sand_link_type {
     double hop_s;            // latency per hop beyond it
     int relay;               // GPUs of a node relay all-to-all to the receiver's rail (PXN)
     double tree_channel_Bps; // that one channel of a tree takes between two domains; 0: no bound
+    double p2p_channel_Bps;  // that one channel takes from a GPU to another; 0: no bound
 };
 
 enum sand_scaleup { SAND_SCALEUP_NONE, SAND_SCALEUP_NVSWITCH };

@@ -164,6 +164,10 @@ static const struct spec_field link_fields[] = {
      SPEC_PRESET("0B/s"),
      .doc = "What one channel of a tree between two scale-up domains of this link carries at most; "
             "0B/s: no bound."},
+    {.name = "p2p_channel",
+     SPEC_QUANTITY(SAND_DIM_BANDWIDTH, struct sand_link_type, p2p_channel_Bps),
+     SPEC_PRESET("0B/s"),
+     .doc = "Scale-up: what one channel carries from a GPU to another at most; 0B/s: no bound."},
 };
 
 static const char *const scaleups[] = {

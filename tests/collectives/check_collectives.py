@@ -106,6 +106,8 @@ def wrong(scratch):
              ({"message_bytes": "nan"}, "no positive number", 3), ({"time_us": ""}, "neither a time", 3),
              ({"collective": "gossip"}, '"gossip" is not modelled', 3),
              ({"gpu": "Z80"}, 'no rule knows the GPU "Z80"', 3),
+             ({"gpu": "GB300", "gpus": "8", "network": "RoCE 4x800 Gb/s"}, "roce400", 0),
+             ({"gpu": "GB300", "gpus": "8", "network": "NVLink5"}, "one domain", 0),
              ({"network": "carrier pigeons"}, 'no rule knows the network "carrier pigeons"', 3),
              ({"network": ""}, "the network is not stated", 3),
              ({"message_bytes": "64M", "collective": "All-to-All"}, "1 rows", 0)]

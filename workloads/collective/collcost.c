@@ -23,6 +23,12 @@ static double reach(const struct sand_link_type *link)
     return link->alone > 0 ? link->alone : link->usable;
 }
 
+// 0: no bound.
+static double at_most(double Bps, double most_Bps)
+{
+    return most_Bps > 0 && most_Bps < Bps ? most_Bps : Bps;
+}
+
 static double ring_port_Bps(const struct setting *s)
 {
     return s->comm->scaleup->rate_Bps * reach(s->comm->scaleup);
@@ -51,11 +57,15 @@ static void set_network(const struct setting *s, double nominal_Bps, struct sand
     t->network_reach_Bps = nominal_Bps * reach(s->comm->nic);
 }
 
-// Channels of a collective: over the network at most two a port, as NCCL doubles them.
+// Channels of a collective: over the network at most two a port, as NCCL doubles them. A GPU with
+// several ports of its own is on as many times as many.
 static double channels(const struct setting *s)
 {
-    const double most = s->constants->channels, ports = 2.0 * s->comm->ports;
-    return s->comm->domains > 1 && ports < most ? ports : most;
+    const struct sand_comm *c = s->comm;
+    const uint32_t each =
+        c->domains > 1 && c->ports > c->domain_ranks ? c->ports / c->domain_ranks : 1;
+    const double most = s->constants->channels * each, ports = 2.0 * c->ports;
+    return c->domains > 1 && ports < most ? ports : most;
 }
 
 // ---- shapes -------------------------------------------------------------------------------------
@@ -221,6 +231,20 @@ static void share_alltoall(const struct setting *s, const struct sand_alltoall *
     t->network_link = c->alltoall_link;
 }
 
+// Channels on which a rank sends `bytes` to another: all are shared out among the ranks, and a
+// message with long parts takes twice as many, again and again (NVIDIA/nccl, src/enqueue.cc,
+// scheduleP2pTasksToPlan and calcP2pChannelCount). 0: no bound.
+static double p2p_channels(const struct setting *s, double bytes)
+{
+    const double most = s->constants->p2p_channels;
+    double n = most;
+    while (n * s->comm->ranks > most && n > 1)
+        n /= 2;
+    while (s->constants->p2p_part_B > 0 && bytes > n * s->constants->p2p_part_B && n <= most / 2)
+        n *= 2;
+    return n;
+}
+
 // Sends and receives of neighbours, all at a time.
 static void share_send(const struct setting *s, struct sand_coll_terms *t)
 {
@@ -228,7 +252,8 @@ static void share_send(const struct setting *s, struct sand_coll_terms *t)
     t->scaleup_hops = c->domain_ranks > 1;
     t->network_hops = c->domains > 1;
     t->scaleup_B = s->collective->bytes;
-    t->scaleup_Bps = ring_port_Bps(s) * s->constants->p2p_rate;
+    t->scaleup_Bps = at_most(ring_port_Bps(s) * s->constants->p2p_rate,
+                             p2p_channels(s, t->scaleup_B) * c->scaleup->p2p_channel_Bps);
     // One rank of a domain sends out of it, through its own ports.
     t->network_B = s->collective->bytes;
     set_network(s, c->ring_Bps / (c->ports < c->domain_ranks ? c->ports : c->domain_ranks), t);
@@ -300,12 +325,6 @@ static double both_tiers_s(double a_s, double b_s, double sharpness)
     if (!(ratio > 0)) // one of them is not used: what follows would say the same, slower
         return larger;
     return larger * pow(1 + pow(ratio, sharpness), 1 / sharpness);
-}
-
-// 0: no bound.
-static double at_most(double Bps, double most_Bps)
-{
-    return most_Bps > 0 && most_Bps < Bps ? most_Bps : Bps;
 }
 
 static void add_wire(const struct setting *s, struct sand_coll_terms *t)

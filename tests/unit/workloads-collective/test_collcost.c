@@ -103,6 +103,33 @@ static void near(double got, double want, const char *what)
     cr_assert_float_eq(got, want, 0.01 * want, "%s: %g, not %g", what, got, want);
 }
 
+// Sends of eight neighbours share 32 channels: four each; parts of more than 16 MiB take twice as
+// many, up to all. By hand at 10 GB/s a channel, and bound by the port in the end.
+Test(collcost, sends_take_channels_by_length)
+{
+    static const struct {
+        double bytes, channels;
+    } rows[] = {{1 << 20, 4},    {64 << 20, 4}, {65 << 20, 8},
+                {256 << 20, 16}, {512e6, 32},   {8e9, 32}};
+    struct sand_collectives wide = constants;
+    wide.p2p_channels = 32;
+    wide.p2p_part_B = 16 << 20;
+    build(1, 8, 1, 1);
+    scaleup.p2p_channel_Bps = 10e9;
+    const struct sand_comm comm = place(8, (struct sand_comm_options){0});
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const struct sand_collective send = {SAND_SEND, 8, rows[i].bytes};
+        struct sand_coll_terms t;
+        cr_assert_null(sand_coll_cost(&wide, &comm, &send, &kernels[6], &t));
+        cr_expect_float_eq(t.wire_s, rows[i].bytes / (rows[i].channels * 10e9), 1e-12);
+    }
+    scaleup.p2p_channel_Bps = 20e9;
+    const struct sand_collective send = {SAND_SEND, 8, 8e9};
+    struct sand_coll_terms t;
+    cr_assert_null(sand_coll_cost(&wide, &comm, &send, &kernels[6], &t));
+    cr_expect_float_eq(t.wire_s, 8e9 / PORT_Bps, 1e-12);
+}
+
 // Large messages: 2(n-1)/n S / B for a ring's all-reduce, half of it for gather and scatter, at the
 // port inside a domain and at the domain's NICs across.
 Test(collcost, rings_are_the_textbook_formula)
