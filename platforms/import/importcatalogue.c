@@ -197,6 +197,55 @@ const char *import_node_of_sm(uint32_t sm)
     return NULL;
 }
 
+static int same_hex(const char *a, const char *b)
+{
+    return a != NULL && strtoul(a, NULL, 16) == strtoul(b, NULL, 16);
+}
+
+// The PCI ID Repository (pci-ids.ucw.cz), as read in 2026. It tells GPUs apart that have the same
+// compute capability.
+const char *import_node_of_pci(const char *vendor, const char *device)
+{
+    static const struct {
+        const char *vendor, *device, *node;
+    } devices[] = {
+        {"10de", "20b0", "dgx-a100-40g"}, // A100 SXM4 40GB
+        {"10de", "20b2", "dgx-a100"},     // A100 SXM4 80GB
+        {"10de", "2330", "dgx-h100"},     // H100 SXM5 80GB
+        {"10de", "2335", "dgx-h200"},     // H200 SXM 141GB
+        {"10de", "2324", "h800-8x400"},   // H800
+        {"10de", "2329", "h20-8x400"},    // H20
+        {"10de", "26b9", "l40s-8"},       // L40S
+        {"10de", "2901", "dgx-b200"},     // B200
+        {"10de", "2941", "gb200-nvl72"},  // HGX GB200
+        {"10de", "3182", "dgx-b300"},     // B300 SXM6
+        {"10de", "31c2", "gb300-nvl72"},  // GB300
+        {"1002", "740c", "mi250x-4x200"}, // MI250X
+        {"1002", "74a1", "mi300x-8x400"}, // MI300X
+        {"1002", "74a5", "mi325x-8x400"}, // MI325X
+        {"1002", "75a3", "mi355x-8x400"}, // MI355X
+    };
+    for (size_t i = 0; i < sizeof devices / sizeof *devices; i++)
+        if (same_hex(vendor, devices[i].vendor) && same_hex(device, devices[i].device))
+            return devices[i].node;
+    return NULL;
+}
+
+// "gfx942:sramecc+:xnack-", or 942 as older ones wrote it; 910 was gfx90a (LLVM, "User Guide for
+// AMDGPU Backend", table of processors).
+const char *import_node_of_gcn(const char *gcn)
+{
+    static const struct {
+        const char *name, *number, *node;
+    } sets[] = {{"gfx90a", "910", "mi250x-4x200"},
+                {"gfx942", "942", "mi300x-8x400"},
+                {"gfx950", "950", "mi355x-8x400"}};
+    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++)
+        if (strncmp(gcn, sets[i].name, 6) == 0 || strcmp(gcn, sets[i].number) == 0)
+            return sets[i].node;
+    return NULL;
+}
+
 // ---- links by rate ----
 
 static int is_network_link(const struct dirent *file)

@@ -33,7 +33,7 @@ static const char *host_of(struct import_job *job, const struct ib_machine *ca)
 // The reduction engines of switches (SHARP) appear as adapters too.
 static int is_host(const struct ib_machine *m)
 {
-    return !m->is_switch && strstr(m->name, "Aggregation Node") == NULL;
+    return !m->is_switch && !m->is_aside && strstr(m->name, "Aggregation Node") == NULL;
 }
 
 static size_t ports_in_use(const struct ib_fabric *f, uint32_t owner)
@@ -215,6 +215,62 @@ static int count_nodes(struct import_job *job, const struct ib_fabric *f, struct
     return done;
 }
 
+// ---- hosts that are no nodes ----
+
+// "ufm1, storage0 and 3 more" of the hosts that `is_aside` marks, in order of their names.
+static const char *name_aside(struct import_job *job, const struct hosts *h, uint32_t few)
+{
+    enum { MOST = 8 };
+    const char *list = "";
+    size_t host = 0, n = 0;
+    for (size_t i = 0; i < h->adapters.n && list != NULL; i++) {
+        const int is_next =
+            i == 0 || strcmp(h->adapters.entries[i].name, h->adapters.entries[i - 1].name) != 0;
+        host += i > 0 && is_next;
+        if (is_next && h->nics[host] <= few && n++ < MOST)
+            list = sand_arena_printf(&job->arena, "%s%s%.40s", list, *list ? ", " : "",
+                                     h->adapters.entries[i].name);
+    }
+    if (list != NULL && n > MOST)
+        list = sand_arena_printf(&job->arena, "%s and %zu more", list, n - MOST);
+    return list ? list : "";
+}
+
+// Storage, login and management servers hang from the same leaves. They have fewer NICs than the
+// nodes; a node with a cable or two unplugged has most of its own.
+static int set_aside(struct import_job *job, struct ib_fabric *f, struct hosts *h)
+{
+    uint32_t *sorted = sand_arena_alloc(&job->arena, h->n, sizeof *sorted);
+    size_t host = 0, n = 0;
+    if (sorted == NULL)
+        return import_no_memory(job);
+    memcpy(sorted, h->nics, h->n * sizeof *sorted);
+    const uint32_t usual = import_mode(sorted, h->n);
+    const uint32_t few = usual > 0 ? (usual - 1) / 2 : 0;
+    for (size_t i = 0; i < h->n; i++)
+        n += h->nics[i] <= few;
+    if (n == 0 || few == 0)
+        return 1;
+    import_deviate(job, 0,
+                   "%zu hosts have fewer than half of the %" PRIu32
+                   " NIC ports of most and are left "
+                   "out, as servers of storage, logins and management: %s",
+                   n, usual, name_aside(job, h, few));
+    for (size_t i = 0; i < h->adapters.n; i++) {
+        host += i > 0 && strcmp(h->adapters.entries[i].name, h->adapters.entries[i - 1].name) != 0;
+        f->machines[h->adapters.entries[i].value].is_aside = h->nics[host] <= few;
+    }
+    return 1;
+}
+
+static int choose_hosts(struct import_job *job, struct ib_fabric *f)
+{
+    struct hosts hosts = {0};
+    const int done = index_hosts(job, f, &hosts) && (hosts.n == 0 || set_aside(job, f, &hosts));
+    import_index_free(&hosts.adapters);
+    return done;
+}
+
 // ---- the graph ----
 
 // "leaf0" of "MF0;leaf0:MQM9700/U1", as NVIDIA's switches call themselves.
@@ -389,7 +445,7 @@ static int build(struct import_job *job, struct ib_fabric *f)
 int import_ibnetdiscover(struct import_job *job)
 {
     struct ib_fabric fabric = {0};
-    int done = import_ib_read(job, &fabric) && build(job, &fabric);
+    int done = import_ib_read(job, &fabric) && choose_hosts(job, &fabric) && build(job, &fabric);
     import_ib_clear(&fabric);
     return done;
 }

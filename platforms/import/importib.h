@@ -8,9 +8,9 @@
 struct ib_machine { // a switch or channel adapter
     const char *guid, *name;
     long line;
-    int is_switch;
-    uint32_t n_ports; // as the header line says
-    uint32_t number;  // switches: in the graph; adapters: of the node
+    int is_switch, is_aside; // aside: of a host that is no node of the cluster
+    uint32_t n_ports;        // as the header line says
+    uint32_t number;         // switches: in the graph; adapters: of the node
 };
 
 struct ib_port {

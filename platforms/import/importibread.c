@@ -57,10 +57,13 @@ static double rate_of(const char *text)
     return 0;
 }
 
+enum ib_kind { IB_SWITCH, IB_ADAPTER, IB_ROUTER };
+
 static int read_machine(struct import_job *job, struct ib_fabric *f, const struct import_line *line,
-                        int is_switch)
+                        enum ib_kind kind)
 {
-    struct ib_machine made = {.line = line->number, .is_switch = is_switch};
+    struct ib_machine made = {
+        .line = line->number, .is_switch = kind == IB_SWITCH, .is_aside = kind == IB_ROUTER};
     const char *at = line->text + strcspn(line->text, " \t");
     at += strspn(at, " \t");
     if (!read_number(&at, &made.n_ports) || (made.guid = quoted(job, &at)) == NULL)
@@ -77,6 +80,14 @@ static int read_machine(struct import_job *job, struct ib_fabric *f, const struc
     f->machines = machines;
     f->machines[f->n++] = made;
     return 1;
+}
+
+// A way to other subnets, which are not in the file.
+static void read_router(struct import_job *job, struct ib_fabric *f, const struct import_line *line)
+{
+    if (read_machine(job, f, line, IB_ROUTER))
+        import_unknown(job, line->number, "router \"%.100s\" is left out: no other subnet is here",
+                       f->machines[f->n - 1].name);
 }
 
 // [1](guid) "S-0002"[19](guid)   # "name" lid 5 4xNDR
@@ -137,9 +148,11 @@ static int read_all(struct import_job *job, struct ib_fabric *f)
     for (size_t i = 0; i < lines.n && job->rc == SAND_OK; i++) {
         const struct import_line *line = &lines.lines[i];
         if (starts_with(line->text, "Switch\t") || starts_with(line->text, "Switch "))
-            read_machine(job, f, line, 1);
+            read_machine(job, f, line, IB_SWITCH);
         else if (starts_with(line->text, "Ca\t") || starts_with(line->text, "Ca "))
-            read_machine(job, f, line, 0);
+            read_machine(job, f, line, IB_ADAPTER);
+        else if (starts_with(line->text, "Rt\t") || starts_with(line->text, "Rt "))
+            read_router(job, f, line);
         else if (*line->text == '[')
             read_port(job, f, line);
         else if (!is_passed_over(line->text))

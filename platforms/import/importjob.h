@@ -120,6 +120,9 @@ const char *import_link_of_rate(struct import_job *job, double Bps, const char *
 // The node type that a GPU's name or compute capability suggests; NULL: none.
 const char *import_node_of_gpu(const char *gpu_name);
 const char *import_node_of_sm(uint32_t sm);
+// The same of a PCI device ("0x10de", "0x2330") and of AMD's name of an instruction set ("gfx942").
+const char *import_node_of_pci(const char *vendor, const char *device);
+const char *import_node_of_gcn(const char *gcn);
 
 // ---- XML ----
 

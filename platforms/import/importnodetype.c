@@ -18,7 +18,10 @@ static void write_nics(struct import_xml *xml, const struct import_node_type *ty
                        const struct import_entry_of *like, const char *nic)
 {
     char text[64];
-    import_xml_attribute(xml, "nics", "%" PRIu32, type->n_nics);
+    if (type->n_nics > 0)
+        import_xml_attribute(xml, "nics", "%" PRIu32, type->n_nics);
+    else
+        copy(xml, like, "nics");
     import_xml_attribute(xml, "nic", "%s", nic);
     fprintf(xml->out, "\n     ");
     if (type->host_link)
@@ -47,7 +50,8 @@ static const char *choose_nic(struct import_job *job, const struct import_node_t
     if (usual == NULL)
         usual = "";
     if (!(type->nic_Bps > 0)) {
-        import_assume(job, "NICs as in %s: the input does not say their rate", like->id);
+        import_assume(job, "NICs as in %s: the input %s", like->id,
+                      type->n_nics > 0 ? "does not say their rate" : "shows none");
         return usual;
     }
     const char *nic = import_link_of_rate(job, type->nic_Bps, usual);
@@ -72,9 +76,12 @@ static const char *assumed_of(const struct import_node_type *type,
     int has_storage_rate =
         has(like, "storage_nic_rate") &&
         (!type->has_storage_nics || (type->n_storage_nics > 0 && !(type->storage_nic_Bps > 0)));
-    snprintf(text, size, "gpu%s%s%s%s%s%s%s%s",
+    const int has_nodes =
+        type->has_scaleup && type->scaleup_nodes == 0 && has(like, "scaleup_nodes");
+    snprintf(text, size, "gpu%s%s%s%s%s%s%s%s%s%s",
              type->has_scaleup && has(like, "scaleup") ? " scaleup" : "",
              type->has_scaleup && has(like, "scaleup_link") ? " scaleup_link" : "",
+             has_nodes ? " scaleup_nodes" : "", type->n_nics > 0 ? "" : " nics",
              type->nic_Bps > 0 ? "" : " nic",
              type->host_link == NULL && has(like, "host_link") ? " host_link" : "",
              has_storage ? " storage_nics" : "", has_storage_rate ? " storage_nic_rate" : "",
@@ -132,7 +139,7 @@ int import_node_type_write(struct import_job *job, const struct import_node_type
 {
     struct import_entry_of like;
     struct import_xml xml;
-    char assumed[128];
+    char assumed[160];
     const char *id = job->options->node ? job->options->node : type->like;
     if (!import_entry_open(job, "node", id, &like))
         return 0;
@@ -154,6 +161,10 @@ int import_node_type_write(struct import_job *job, const struct import_node_type
         if (type->has_scaleup) {
             copy(&xml, &like, "scaleup");
             copy(&xml, &like, "scaleup_link");
+            if (type->scaleup_nodes > 0)
+                import_xml_attribute(&xml, "scaleup_nodes", "%" PRIu32, type->scaleup_nodes);
+            else
+                copy(&xml, &like, "scaleup_nodes");
         }
         write_nics(&xml, type, &like, nic);
         fprintf(xml.out, "\n     ");

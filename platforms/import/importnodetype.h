@@ -8,9 +8,10 @@
 struct import_node_type {
     const char *like;    // node type of the catalogue that gives what the input does not say
     const char *because; // why that one
-    uint32_t n_gpus, n_nics, n_storage_nics;
-    int has_storage_nics; // the input says how many there are
+    uint32_t n_gpus, n_nics, n_storage_nics; // n_nics 0: the input shows none, as that of `like`
+    int has_storage_nics;                    // the input says how many there are
     int has_scaleup;
+    uint32_t scaleup_nodes; // that share a scale-up switch; 0: the input does not say, as in `like`
     double nic_Bps, storage_nic_Bps; // 0: as that of `like`
     const char *host_link;           // "sandtable:link/..."; NULL: as that of `like`
 };

@@ -11,7 +11,7 @@
 enum { MAX_DEVICES = 128 };
 
 struct matrix {
-    char *names[MAX_DEVICES]; // of the columns that are devices
+    const char *names[MAX_DEVICES]; // of the columns that are devices
     uint32_t n;
     char *cells[MAX_DEVICES][MAX_DEVICES];
     long lines[MAX_DEVICES]; // of the rows; 0: missing
@@ -60,15 +60,27 @@ static char *next_word(char **at)
     return word;
 }
 
+// The first device of "NIC11NIC12", as tables look whose tabs a collector of logs has lost.
+static size_t glued_length(const char *word)
+{
+    const size_t n = 3 + strspn(word + 3, "0123456789");
+    const int is_numbered = strncmp(word, "GPU", 3) == 0 || strncmp(word, "NIC", 3) == 0;
+    return is_numbered && (is_gpu(word + n) || is_nic(word + n)) ? n : strlen(word);
+}
+
 static int read_header(struct import_job *job, struct matrix *m, char *text, long line)
 {
     m->header = line;
     for (char *at = text, *word; (word = next_word(&at)) != NULL;) {
         if (!is_gpu(word) && !is_nic(word))
             break; // "CPU Affinity" and what follows: not of the matrix
-        if (m->n == MAX_DEVICES)
-            return import_refuse(job, line, "has more than %d devices", MAX_DEVICES);
-        m->names[m->n++] = word;
+        for (size_t n; *word != '\0'; word += n) {
+            n = glued_length(word);
+            if (m->n == MAX_DEVICES)
+                return import_refuse(job, line, "has more than %d devices", MAX_DEVICES);
+            if ((m->names[m->n++] = sand_arena_printf(&job->arena, "%.*s", (int)n, word)) == NULL)
+                return import_no_memory(job);
+        }
     }
     return 1;
 }
@@ -221,13 +233,10 @@ static uint32_t count_near_nics(const struct matrix *m, uint32_t *n_all)
 static int write_matrix(struct import_job *job, const struct matrix *m)
 {
     uint32_t most = 0, n_joined = 0, n_pairs = 0, n_all, near = count_near_nics(m, &n_all);
-    struct import_node_type type = {.n_gpus = m->n - n_all, .has_storage_nics = 1};
+    struct import_node_type type = {.n_gpus = m->n - n_all, .has_storage_nics = n_all > 0};
     read_nvlinks(job, m, &most, &n_joined, &n_pairs);
-    if (type.n_gpus == 0 || n_all == 0)
-        return import_refuse(job, m->header,
-                             "has %" PRIu32 " GPUs and %" PRIu32 " NICs; a node of a "
-                             "cluster needs both",
-                             type.n_gpus, n_all);
+    if (type.n_gpus == 0)
+        return import_refuse(job, m->header, "has no GPU; a node of a cluster needs one");
     type.like = node_of_nvlinks(most);
     type.has_scaleup = n_joined > 0;
     if (type.like == NULL && job->options->node == NULL)
@@ -241,10 +250,16 @@ static int write_matrix(struct import_job *job, const struct matrix *m)
     type.n_storage_nics = n_all - type.n_nics;
     if (type.because == NULL)
         return import_no_memory(job);
-    import_assume(job,
-                  "NICs behind the PCIe switch of a GPU (PIX, PXB) are for training, the other "
-                  "%" PRIu32 " for storage",
-                  type.n_storage_nics);
+    if (near > 0)
+        import_assume(job,
+                      "NICs behind the PCIe switch of a GPU (PIX, PXB) are for training, the other "
+                      "%" PRIu32 " for storage",
+                      type.n_storage_nics);
+    else if (n_all > 0)
+        import_assume(job,
+                      "all %" PRIu32 " NICs are for training: none is nearer to a GPU than "
+                      "others (PIX, PXB)",
+                      n_all);
     return import_node_type_write(job, &type);
 }
 

@@ -29,6 +29,9 @@ static const struct source sources[] = {
     {SAND_IMPORT_IBNETDISCOVER, "ibnetdiscover-factory.txt", 1500},
     {SAND_IMPORT_NCCL_TOPO, "nccl-topo-2gpus.xml", 3000},
     {SAND_IMPORT_SLURM_TOPOLOGY, "topology.yaml", 15000},
+    {SAND_IMPORT_NCCL_TOPO, "nccl-topo-domain.xml", 3000},
+    {SAND_IMPORT_NCCL_TOPO, "rccl-topo.xml", 3000},
+    {SAND_IMPORT_IBNETDISCOVER, "ibnetdiscover-mixed.txt", 3000},
 };
 enum { N_SOURCES = sizeof sources / sizeof *sources };
 
@@ -162,6 +165,9 @@ MUTATE(slurm_defaults, 8)
 MUTATE(factory_names, 9)
 MUTATE(other_gpu_count, 10)
 MUTATE(topology_yaml, 11)
+MUTATE(scaleup_domain, 12)
+MUTATE(rccl_topo, 13)
+MUTATE(ibnetdiscover_mixed, 14)
 
 // Without memory at any allocation of ours: reported as such, or done without it, never a leak (the
 // sanitizers watch) or a half answer.

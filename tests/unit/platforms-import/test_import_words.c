@@ -262,3 +262,83 @@ Test(import_words, topology_yaml_refusals)
         clear(&a);
     }
 }
+
+// A cloud's file for its guests shows classes of devices alone; --node says what they are.
+Test(import_words, devices_by_class)
+{
+    struct answer a =
+        import_file(SAND_IMPORT_NCCL_TOPO, "nccl-topo-guest.xml", (struct sand_import_options){0});
+    cr_expect_eq(a.rc, SAND_ERR_INPUT);
+    cr_expect_eq(count_messages(&a, "--node=ID"), 1);
+    clear(&a);
+    a = import_file(SAND_IMPORT_NCCL_TOPO, "nccl-topo-guest.xml",
+                    (struct sand_import_options){.node = "dgx-a100"});
+    expect_in(&a, "gpus=\"8\" scaleup=\"nvswitch\"");
+    expect_in(&a, "nics=\"8\" nic=\"sandtable:link/hdr200-ib\"");
+    expect_in(&a, "host_link=\"sandtable:link/pcie4-x16\"");
+    expect_in(&a, "Assumed: 8 PCI devices of class 0x03");
+    clear(&a);
+}
+
+// Two hosts of a scale-up domain, whose bus ids are the same: one node, and how many share the
+// switch.
+Test(import_words, scaleup_domain_of_hosts)
+{
+    struct answer a =
+        import_file(SAND_IMPORT_NCCL_TOPO, "nccl-topo-domain.xml", (struct sand_import_options){0});
+    expect_in(&a, "gpu=\"sandtable:gpu/gb200-186g\" gpus=\"4\"");
+    expect_in(&a, "scaleup_nodes=\"2\" nics=\"4\"");
+    expect_in(&a, "max_power=\"6.667kW\"");
+    clear(&a);
+}
+
+// RCCL's compute capability 90 is no H100: the PCI device and the instruction set come first.
+Test(import_words, rccl_and_pci_devices)
+{
+    struct answer a =
+        import_file(SAND_IMPORT_NCCL_TOPO, "rccl-topo.xml", (struct sand_import_options){0});
+    expect_in(&a, "gpu=\"sandtable:gpu/mi250x-128g\" gpus=\"4\"");
+    expect_in(&a, "nics=\"4\"");
+    expect_in(&a, "Assumed: 4 GPUs: two dies of an MI250X");
+    clear(&a);
+    a = import_text(SAND_IMPORT_NCCL_TOPO,
+                    "<system version=\"1\"><cpu numaid=\"0\"><pci busid=\"a\" vendor=\"0x10de\" "
+                    "device=\"0x2335\"><gpu dev=\"0\" sm=\"90\"><nvlink target=\"s\" "
+                    "count=\"18\"/></gpu></pci></cpu></system>",
+                    (struct sand_import_options){0});
+    expect_in(&a, "gpu=\"sandtable:gpu/h200-sxm-141g\" gpus=\"1\"");
+    expect_in(&a, "Assumed: NICs as in dgx-h200: the input shows none");
+    clear(&a);
+}
+
+// Matrices as collectors of logs leave them, and without NICs.
+Test(import_words, matrices_in_the_wild)
+{
+    struct answer a = import_text(
+        SAND_IMPORT_NVIDIA_SMI_TOPO,
+        "GPU Topology:\n GPU0 GPU1 NIC0NIC1 CPU Affinity\nGPU0 X NV18 PIX SYS 0-1\nGPU1 NV18 X SYS "
+        "PIX 2-3\nNIC0 PIX SYS X NODE\nNIC1 SYS PIX NODE X\n",
+        (struct sand_import_options){0});
+    expect_in(&a, "gpus=\"2\"");
+    expect_in(&a, "nics=\"2\"");
+    clear(&a);
+    a = import_text(SAND_IMPORT_NVIDIA_SMI_TOPO, " GPU0 GPU1\nGPU0 X NV12\nGPU1 NV12 X\n",
+                    (struct sand_import_options){0});
+    expect_in(&a, "Assumed: NICs as in dgx-a100: the input shows none");
+    expect_in(&a, "nics=\"8\"");
+    clear(&a);
+}
+
+// Servers beside the nodes, routers and reduction engines are no nodes, and are told by name.
+Test(import_words, hosts_that_are_no_nodes)
+{
+    struct answer a = import_file(SAND_IMPORT_IBNETDISCOVER, "ibnetdiscover-mixed.txt",
+                                  (struct sand_import_options){.node = "gb200-nvl72"});
+    expect_in(&a, "nodes=\"4\"");
+    expect_in(&a, "fat_tree tiers=\"2\" endpoints_per_leaf=\"8\" leaf_oversubscription=\"1\"");
+    expect_in(&a, "Differs: 2 hosts have fewer than half of the 4 NIC ports of most");
+    cr_expect_eq(count_messages(&a, ": lustre1, ufm1"), 1);
+    cr_expect_eq(count_messages(&a, "router \"router1\" is left out"), 1);
+    cr_expect_eq(a.result.n_deviations, 1);
+    clear(&a);
+}
