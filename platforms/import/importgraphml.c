@@ -8,13 +8,15 @@
 
 #include "importmarkup.h"
 #include "importtree.h"
+#include "importwords.h"
 #include "units.h"
 
 // A value by name, whatever the key is called in the file.
 enum word {
     W_TIER,
     W_ENDPOINTS,
-    W_KIND,     // of nodes
+    W_KIND,
+    W_LABEL,    // of nodes
     W_CAPACITY, // of edges
     W_NAME,
     W_NODES,
@@ -73,7 +75,8 @@ static const struct {
     {"endpoints", "node", W_ENDPOINTS},
     {"kind", "node", W_KIND},
     {"type", "node", W_KIND},
-    {"label", "node", W_IGNORED},
+    {"label", "node", W_LABEL},
+    {"name", "node", W_LABEL},
     {"pod", "node", W_POD},
     {"plane", "node", W_IGNORED},
     {"capacity", "edge", W_CAPACITY},
@@ -124,7 +127,8 @@ struct graphml {
     uint32_t *host;               // number + 1 of a vertex that is a node; 0: a switch
     uint32_t n_hosts, n_bare;     // n_bare: edges without a capacity
     size_t n_vertices;
-    int is_ours;
+    int has_kinds;             // some node says what it is
+    struct import_index kinds; // words for that which were reported
 };
 
 // ---- keys ----
@@ -158,6 +162,10 @@ static struct key read_key(struct import_job *job, const xmlNode *element)
             key.word = N_WORDS + i;
             key.is_known = 1;
         }
+    if (import_markup_attribute(element, "yfiles.type") != NULL) { // of yEd: how things look
+        key.word = W_IGNORED;
+        key.is_known = 1;
+    }
     if (!key.is_known)
         import_unknown(job, import_markup_line(element),
                        "key \"%.60s\" (%.60s) is not understood; its data are passed over",
@@ -219,6 +227,10 @@ static double bandwidth(struct import_job *job, long line, const char *what, con
         import_refuse(job, line, "%s is \"%.60s\": %s", what, text, why);
     else if (!(value > 0) || !isfinite(value))
         import_refuse(job, line, "%s is \"%.60s\": must be above 0", what, text);
+    else if (value < 1e6) // no link is as slow: another unit was meant
+        import_refuse(job, line,
+                      "%s is \"%.60s\", less than 1 MB/s; without a unit it is B/s: write 400Gbps",
+                      what, text);
     else
         return value;
     return 0;
@@ -228,22 +240,16 @@ static double ratio(struct import_job *job, const char *what, const char *text)
 {
     double value = 0;
     char why[160];
-    if (text != NULL &&
-        sand_quantity_parse(text, SAND_DIM_NUMBER, &value, why, sizeof why) != SAND_OK)
+    if (text && sand_quantity_parse(text, SAND_DIM_NUMBER, &value, why, sizeof why) != SAND_OK)
         import_refuse(job, 0, "%s is \"%.60s\": %s", what, text, why);
     return value;
 }
 
 static int tier_of(struct import_job *job, long line, const char *text)
 {
-    static const char *const names[3][3] = {
-        {"leaf", "tor", "0"}, {"spine", "aggregation", "1"}, {"core", "superspine", "2"}};
-    if (text == NULL)
-        return -1;
-    for (int tier = 0; tier < 3; tier++)
-        for (size_t i = 0; i < 3; i++)
-            if (import_same_word(text, names[tier][i]))
-                return tier;
+    const int tier = text != NULL ? import_word_tier(text) : -1;
+    if (!text || tier >= 0)
+        return tier;
     import_unknown(job, line,
                    "tier \"%.60s\" is not understood: leaf, spine and core are; taken from "
                    "the distance to the leaves",
@@ -251,13 +257,44 @@ static int tier_of(struct import_job *job, long line, const char *text)
     return -1;
 }
 
-static int means_host(const char *kind)
+// Whether a node of the graph is one of the cluster, by the word for its kind.
+static int means_host(struct import_job *job, struct graphml *g, long line, const char *kind)
 {
-    static const char *const names[] = {"host", "server", "node", "nic", "endpoint", "hca"};
-    for (size_t i = 0; kind && i < sizeof names / sizeof *names; i++)
-        if (import_same_word(kind, names[i]))
-            return 1;
-    return 0;
+    if (kind == NULL)
+        return 0;
+    g->has_kinds = 1;
+    const enum import_vertex what = import_word_kind(kind);
+    for (size_t i = 0; i < g->kinds.n && what == IMPORT_VERTEX_UNKNOWN; i++)
+        if (strcmp(g->kinds.entries[i].name, kind) == 0)
+            return 0;
+    if (what == IMPORT_VERTEX_UNKNOWN && import_index_add(job, &g->kinds, kind, 0))
+        import_unknown(job, line, "kind \"%.60s\" is not understood; a switch here and below",
+                       kind);
+    return what == IMPORT_VERTEX_HOST;
+}
+
+static int is_called_host(const struct import_switch *s)
+{
+    return import_name_kind(s->short_name ? s->short_name : s->name) == IMPORT_VERTEX_HOST;
+}
+
+// Where no node says what it is, names do, if they tell two kinds.
+static void guess_kinds(struct import_job *job, struct graphml *g)
+{
+    size_t n_hosts = 0, n_endpoints = 0;
+    for (size_t i = 0; i < g->n_vertices; i++) {
+        n_endpoints += g->graph.switches[i].n_endpoints;
+        n_hosts += is_called_host(&g->graph.switches[i]) ? 1 : 0;
+    }
+    if (g->has_kinds || n_endpoints > 0 || n_hosts == 0 || n_hosts == g->n_vertices)
+        return;
+    import_assume(job,
+                  "%zu of %zu nodes of the graph are nodes of the cluster: their names hold no "
+                  "word for switches (switch, sw, leaf, tor, spine, agg, core, router)",
+                  n_hosts, g->n_vertices);
+    for (size_t i = 0; i < g->n_vertices; i++)
+        if (is_called_host(&g->graph.switches[i]))
+            g->host[i] = ++g->n_hosts;
 }
 
 // ---- nodes and edges ----
@@ -270,7 +307,9 @@ static int read_vertex(struct import_job *job, struct graphml *g, const xmlNode 
     if (id == NULL || *id == '\0')
         return import_refuse(job, line, "a node has no id");
     read_data(job, g, element, values);
-    if (means_host(values[W_KIND]))
+    const xmlNode *drawn = import_markup_below(element, "NodeLabel"); // of yEd
+    const char *label = drawn ? import_markup_text(job, drawn) : values[W_LABEL];
+    if (means_host(job, g, line, values[W_KIND]))
         g->host[g->n_vertices] = ++g->n_hosts;
     g->graph.switches[g->n_vertices] = (struct import_switch){
         id,
@@ -278,7 +317,7 @@ static int read_vertex(struct import_job *job, struct graphml *g, const xmlNode 
         tier_of(job, line, values[W_TIER]),
         whole(job, line, "endpoints", values[W_ENDPOINTS]),
         values[W_POD] ? whole(job, line, "pod", values[W_POD]) : IMPORT_NO_POD,
-        NULL};
+        label != NULL && *label != '\0' ? label : NULL};
     return import_index_add(job, &g->ids, id, g->n_vertices++);
 }
 
@@ -298,6 +337,7 @@ static int read_vertices(struct import_job *job, struct graphml *g, const xmlNod
         import_refuse(job, g->graph.switches[b].line,
                       "node \"%.200s\" stands there twice, first in line %ld", twice,
                       g->graph.switches[a].line);
+    guess_kinds(job, g);
     return job->n_refused == 0;
 }
 
@@ -553,6 +593,7 @@ int import_graphml(struct import_job *job)
         return 0;
     int done = read_graph(job, &graphml, xmlDocGetRootElement(document));
     import_index_free(&graphml.ids);
+    import_index_free(&graphml.kinds);
     xmlFreeDoc(document);
     return done;
 }

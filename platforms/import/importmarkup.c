@@ -45,6 +45,22 @@ int import_markup_is(const xmlNode *node, const char *name)
     return node->type == XML_ELEMENT_NODE && strcmp((const char *)node->name, name) == 0;
 }
 
+const xmlNode *import_markup_below(const xmlNode *node, const char *name)
+{
+    for (const xmlNode *at = node->children; at != NULL;) {
+        if (import_markup_is(at, name))
+            return at;
+        if (at->children != NULL && at->type == XML_ELEMENT_NODE) {
+            at = at->children;
+            continue;
+        }
+        while (at != node && at->next == NULL)
+            at = at->parent;
+        at = at == node ? NULL : at->next;
+    }
+    return NULL;
+}
+
 long import_markup_line(const xmlNode *node)
 {
     return xmlGetLineNo(node);

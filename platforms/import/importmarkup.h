@@ -14,6 +14,8 @@ xmlDoc *import_markup_parse(struct import_job *job);
 const char *import_markup_attribute(const xmlNode *node, const char *name);
 
 int import_markup_is(const xmlNode *node, const char *name); // an element of that name?
+// The first element of that name anywhere below a node, in document order; NULL: there is none.
+const xmlNode *import_markup_below(const xmlNode *node, const char *name);
 long import_markup_line(const xmlNode *node);
 
 // All text directly in an element, trimmed; arena.

@@ -188,7 +188,7 @@ BAD = [
     ("ibnetdiscover", "ibnetdiscover-pieces.txt", "in 2 pieces"),
     ("nvidia-smi-topo", "smi-topo-cut.txt", 'column "GPU4" has no row'),
     ("nccl-topo", "nccl-topo-twice.xml", "stands there twice"),
-    ("nccl-topo", "nccl-topo-version.xml", "version 1 is understood"),
+    ("nccl-topo", "nccl-topo-version.xml", "version 1 (NCCL, RCCL) and 2"),
     ("graphml", "nccl-topo.xml", "no GraphML"), ("nccl-topo", "foreign.graphml", "no NCCL"),
     ("ibnetdiscover", "topology.conf", "no ibnetdiscover"),
     ("slurm-nodes", "smi-topo.txt", "no output of scontrol"),

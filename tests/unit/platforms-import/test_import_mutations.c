@@ -32,6 +32,7 @@ static const struct source sources[] = {
     {SAND_IMPORT_NCCL_TOPO, "nccl-topo-domain.xml", 3000},
     {SAND_IMPORT_NCCL_TOPO, "rccl-topo.xml", 3000},
     {SAND_IMPORT_IBNETDISCOVER, "ibnetdiscover-mixed.txt", 3000},
+    {SAND_IMPORT_GRAPHML, "yed.graphml", 4000},
 };
 enum { N_SOURCES = sizeof sources / sizeof *sources };
 
@@ -168,6 +169,7 @@ MUTATE(topology_yaml, 11)
 MUTATE(scaleup_domain, 12)
 MUTATE(rccl_topo, 13)
 MUTATE(ibnetdiscover_mixed, 14)
+MUTATE(yed, 15)
 
 // Without memory at any allocation of ours: reported as such, or done without it, never a leak (the
 // sanitizers watch) or a half answer.

@@ -342,3 +342,29 @@ Test(import_words, hosts_that_are_no_nodes)
     cr_expect_eq(a.result.n_deviations, 1);
     clear(&a);
 }
+
+// A drawing of yEd and a graph of igraph: names are what the labels say, and say what is a host.
+Test(import_words, graphs_of_other_tools)
+{
+    struct answer a =
+        import_file(SAND_IMPORT_GRAPHML, "yed.graphml", (struct sand_import_options){0});
+    expect_in(&a, "nodes=\"4\"");
+    expect_in(&a, "<switch id=\"leaf0\" tier=\"leaf\"/>");
+    expect_in(&a, "<switch id=\"spine0\" tier=\"spine\"/>");
+    expect_in(&a, "Assumed: 4 of 7 nodes of the graph are nodes of the cluster");
+    cr_expect_eq(a.result.n_unknown, 0);
+    clear(&a);
+    a = import_text(
+        SAND_IMPORT_GRAPHML,
+        "<graphml><key id=\"v_name\" for=\"node\" attr.name=\"name\"/><key id=\"k\" for=\"node\" "
+        "attr.name=\"kind\"/><key id=\"c\" for=\"edge\" attr.name=\"capacity\"/><graph>"
+        "<node id=\"n0\"><data key=\"v_name\">tor-7</data><data key=\"k\">switch</data></node>"
+        "<node id=\"n1\"><data key=\"k\">host</data></node>"
+        "<node id=\"n2\"><data key=\"k\">appliance</data></node>"
+        "<edge source=\"n0\" target=\"n1\"><data key=\"c\">400</data></edge></graph></graphml>",
+        (struct sand_import_options){0});
+    cr_expect_eq(a.rc, SAND_ERR_INPUT);
+    cr_expect_eq(count_messages(&a, "kind \"appliance\" is not understood"), 1);
+    cr_expect_eq(count_messages(&a, "capacity is \"400\", less than 1 MB/s"), 1);
+    clear(&a);
+}
