@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "json.h"
+#include "train.h"
 #include "units.h"
 
 // ---- words --------------------------------------------------------------------------------------
@@ -28,7 +29,7 @@ static const char *sharding_word(const struct sand_split *split)
 
 static const char *order_word(const struct sand_split *split)
 {
-    return split->order == SAND_RANKS_TP_CP_DP_PP ? "tp-cp-dp-pp" : "tp-cp-pp-dp";
+    return sand_split_order(split) == SAND_RANKS_TP_CP_DP_PP ? "tp-cp-dp-pp" : "tp-cp-pp-dp";
 }
 
 // ---- reasons ------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 #include "space.h"
 
 #include "mem.h"
+#include "train.h"
 
 // ---- frames -------------------------------------------------------------------------------------
 
@@ -17,7 +18,7 @@ struct frames {
 static uint32_t domain_copies(const struct sand_split *split, uint32_t domain_gpus)
 {
     const uint32_t cp = split->cp, all = split->dp * cp, room = domain_gpus / split->tp;
-    const uint32_t apart = split->order == SAND_RANKS_TP_CP_PP_DP ? cp * split->pp : cp;
+    const uint32_t apart = sand_split_order(split) == SAND_RANKS_TP_CP_PP_DP ? cp * split->pp : cp;
     const uint32_t whole = room < cp ? 0 : (room - cp) / apart + 1; // replicas
     const uint32_t left = room > whole * apart ? room - whole * apart : 0;
     const uint32_t copies = whole * cp + (left < cp ? left : cp);

@@ -347,19 +347,23 @@ static void read_sizes(struct sand_step_case *c)
     s->dp = (uint32_t)(gpus / group);
 }
 
-// Experts are cut as the rest where that fits (Megatron-Core's default), else whole.
+// Experts are cut as their stack says, or as the rest where that fits, else whole.
 static void read_experts(struct sand_step_case *c)
 {
     struct sand_split *s = &c->job.split;
     s->ep = 1;
     s->imbalance = 1;
     s->dispatch = c->stack->dispatch;
+    s->dispatch_B = c->stack->dispatch_B;
     if (!has_experts(c))
         return;
     s->ep = assumed(c, SAND_STEP_EP, 8);
     s->sequence_parallel = s->tp > 1;
+    s->expert_tp = c->stack->expert_tp;
     const uint64_t gpus = (uint64_t)s->tp * s->cp * s->dp;
-    if (gpus % ((uint64_t)s->ep * s->tp) != 0 || c->model.experts.ffn_hidden % s->tp != 0)
+    const int fits =
+        gpus % ((uint64_t)s->ep * s->tp) == 0 && c->model.experts.ffn_hidden % s->tp == 0;
+    if (s->expert_tp == 0 && !fits)
         s->expert_tp = 1;
 }
 

@@ -135,8 +135,10 @@ struct sand_software {
     double tp_exposed; // share of tensor- and context-parallel traffic that compute does not hide
     double dp_exposed; // share of overlapped data-parallel traffic that compute does not hide
     double ep_exposed; // share of the all-to-alls of experts that compute does not hide
-    double layer_overhead_s; // per layer and micro-batch: launches and gaps
-    double step_overhead_s;  // per step
+    double ep_multiprocessors; // of a GPU that these occupy while they run beside compute
+    int full_graph;            // whole steps run from CUDA graphs: routing waits for no host
+    double layer_overhead_s;   // per layer and micro-batch: launches and gaps
+    double step_overhead_s;    // per step
     enum sand_state_shards state_shards;
 };
 

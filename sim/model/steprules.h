@@ -22,6 +22,8 @@ struct sand_step_stack {
     int distributed_optimizer; // where the row does not say
     double grad_B;
     enum sand_dispatch dispatch;
+    double dispatch_B;         // of an element on its way to experts
+    uint32_t expert_tp;        // tensor-parallel size of an expert; 0: as the rest where that fits
     double bucket_params;      // parameters in a bucket of the overlapped collectives, and at least
     double bucket_per_replica; // as many for every replica
     double selective_share; // what "selective" recomputes of the forward; 0: as Megatron means it

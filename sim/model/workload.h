@@ -21,9 +21,10 @@ struct sand_latent_attention {
 struct sand_experts {
     uint32_t n; // 0: a dense model
     uint32_t per_token, shared;
-    uint32_t ffn_hidden;   // width of one expert
-    uint32_t dense_layers; // first layers, which have an FFN instead
-    uint32_t every;        // of the others every so many-th has experts
+    uint32_t ffn_hidden;               // width of one expert
+    uint32_t dense_layers;             // first layers, which have an FFN instead
+    uint32_t every;                    // of the others every so many-th has experts
+    uint32_t groups, groups_per_token; // a token's experts are in so many of so many equal groups
 };
 
 // Layers whose attention sees the last `tokens` only: all but every `every`-th.
@@ -63,7 +64,9 @@ enum sand_attention {
 // Which dimension changes fastest from rank to rank, first to last.
 enum sand_rank_order {
     SAND_RANKS_TP_CP_PP_DP, // the Llama 3 report: r = ((d*pp + s)*cp + c)*tp + t
-    SAND_RANKS_TP_CP_DP_PP  // Megatron-LM: r = ((s*dp + d)*cp + c)*tp + t
+    SAND_RANKS_TP_CP_DP_PP, // Megatron-LM: r = ((s*dp + d)*cp + c)*tp + t
+    SAND_RANKS_AUTO // the second where experts are spread over ranks, which it keeps together, as
+                    // Megatron-Core's tp-cp-ep-dp-pp does; else the first
 };
 
 // What the replicas share out among themselves beyond the optimizer state.
@@ -88,7 +91,7 @@ enum sand_context {
 // How tokens reach their experts.
 enum sand_dispatch {
     SAND_DISPATCH_ALL_TO_ALL,  // one copy per expert
-    SAND_DISPATCH_DEDUPLICATED // one copy per node with such experts, spread there (DeepEP)
+    SAND_DISPATCH_DEDUPLICATED // one copy per node with such experts, there one per GPU (DeepEP)
 };
 
 // What the job asks of its collectives. 0: the library chooses; else enum sand_algorithm (of ep
@@ -111,7 +114,8 @@ struct sand_split {
     uint32_t ep;        // expert parallel: inside the tp * cp * dp GPUs of a stage
     uint32_t expert_tp; // tensor-parallel size of an expert; 0: as tp
     enum sand_dispatch dispatch;
-    double imbalance; // tokens of the fullest expert-parallel rank over the mean; 1: balanced
+    double dispatch_B; // bytes of an element on its way to experts; back 2: sums are of 16 bit
+    double imbalance;  // tokens of the fullest expert-parallel rank over the mean; 1: balanced
     enum sand_schedule schedule;
     uint32_t first_layers, last_layers; // of the first and last stage; 0: as even as can be
     uint32_t virtual_stages;            // model chunks per pipeline stage; 1: not interleaved

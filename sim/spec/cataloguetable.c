@@ -317,7 +317,17 @@ static const struct spec_field software_fields[] = {
     {.name = "ep_exposed",
      SPEC_QUANTITY(SAND_DIM_FRACTION, struct sand_software, ep_exposed),
      SPEC_PRESET("1"),
-     .doc = "Share of the all-to-alls of experts that compute does not hide."},
+     .doc = "Share of the all-to-alls of experts that compute does not hide; more where they take "
+            "longer than the compute of a micro-batch that they run beside."},
+    {.name = "ep_multiprocessors",
+     SPEC_QUANTITY(SAND_DIM_NUMBER, struct sand_software, ep_multiprocessors),
+     SPEC_PRESET("0"),
+     .doc = "Multiprocessors of a GPU that they occupy while they run beside compute."},
+    {.name = "full_graph",
+     SPEC_MEMBER(SPEC_YESNO, struct sand_software, full_graph),
+     SPEC_PRESET("no"),
+     .doc = "Whether whole steps run from CUDA graphs, so that routing waits for no host: no "
+            "expert_overhead."},
     {.name = "layer_overhead",
      SPEC_QUANTITY(SAND_DIM_TIME, struct sand_software, layer_overhead_s),
      .doc = "Launches and gaps per layer and micro-batch."},
@@ -425,6 +435,14 @@ static const struct spec_field experts_fields[] = {
      SPEC_SIZE(struct sand_transformer, experts.every),
      SPEC_PRESET("1"),
      .doc = "Of the other layers, every so many-th has experts."},
+    {.name = "groups",
+     SPEC_SIZE(struct sand_transformer, experts.groups),
+     SPEC_PRESET("1"),
+     .doc = "Equal groups of consecutive experts among which the router chooses first."},
+    {.name = "groups_per_token",
+     SPEC_SIZE(struct sand_transformer, experts.groups_per_token),
+     SPEC_PRESET("1"),
+     .doc = "In how many of them a token's experts are (node-limited routing)."},
 };
 
 const struct spec_element spec_experts = {.name = "experts",

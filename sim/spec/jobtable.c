@@ -25,8 +25,10 @@ const char *const spec_attention_words[] = {[SAND_ATTENTION_FUSED] = "fused",
 static const char *const precisions[] = {
     [SAND_FP16] = "fp16",   [SAND_BF16] = "bf16",       [SAND_FP8] = "fp8",
     [SAND_NVFP4] = "nvfp4", [SAND_FP8_ROW] = "fp8-row", NULL};
-const char *const spec_order_words[] = {
-    [SAND_RANKS_TP_CP_PP_DP] = "tp-cp-pp-dp", [SAND_RANKS_TP_CP_DP_PP] = "tp-cp-dp-pp", NULL};
+const char *const spec_order_words[] = {[SAND_RANKS_TP_CP_PP_DP] = "tp-cp-pp-dp",
+                                        [SAND_RANKS_TP_CP_DP_PP] = "tp-cp-dp-pp",
+                                        [SAND_RANKS_AUTO] = "auto",
+                                        NULL};
 static const char *const shardings[] = {[SAND_SHARD_OPTIMIZER] = "optimizer",
                                         [SAND_SHARD_GRADIENTS] = "gradients",
                                         [SAND_SHARD_PARAMETERS] = "parameters",
@@ -56,7 +58,13 @@ static const struct spec_field split_expert_fields[] = {
      .words = spec_dispatch_words,
      SPEC_PRESET("all-to-all"),
      .doc = "How tokens reach their experts: a copy for every expert, or one for every node that "
-            "has such experts, spread there."},
+            "has such experts, there one for every GPU."},
+    {.name = "dispatch_element",
+     SPEC_QUANTITY(SAND_DIM_BYTES, struct sand_split, dispatch_B),
+     SPEC_POSITIVE,
+     SPEC_PRESET("2B"),
+     .doc = "Bytes of an element on its way to the experts, as wide as gradients on their way back "
+            "from them; 1B for fp8 dispatch. Sums of experts come back in 2B."},
     {.name = "imbalance",
      SPEC_QUANTITY(SAND_DIM_NUMBER, struct sand_split, imbalance),
      .range = {1, 1e6, 0},
@@ -176,8 +184,10 @@ static const struct spec_field split_fields[] = {
     {.name = "order",
      SPEC_MEMBER(SPEC_WORD, struct sand_split, order),
      .words = spec_order_words,
-     SPEC_PRESET("tp-cp-pp-dp"),
-     .doc = "Which dimension changes fastest from rank to rank, first to last."},
+     SPEC_PRESET("auto"),
+     .doc = "Which dimension changes fastest from rank to rank, first to last; auto: tp-cp-dp-pp "
+            "with ep above 1, which keeps the ranks of an expert group together (Megatron-Core's "
+            "tp-cp-ep-dp-pp), else tp-cp-pp-dp (Llama 3 report)."},
     {.name = "virtual_stages",
      SPEC_SIZE(struct sand_split, virtual_stages),
      SPEC_PRESET("1"),

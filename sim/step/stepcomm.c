@@ -163,7 +163,7 @@ enum sand_rc step_call_find(const struct step_library *library, enum step_use us
 }
 
 enum sand_rc step_alltoall_find(const struct step_library *library, const struct step_comm *comm,
-                                double bytes, double distinct, double way_s,
+                                double bytes, const struct step_copies *copies, double way_s,
                                 struct step_alltoall_call *call, struct sand_diag *diag)
 {
     const struct sand_link_type nic = nic_with(library, way_s);
@@ -172,14 +172,14 @@ enum sand_rc step_alltoall_find(const struct step_library *library, const struct
     struct sand_coll_wish wish = wish_of(library, STEP_USE_EP);
     if (comm->ranks < 2 || !(bytes > 0))
         return SAND_OK;
-    if (distinct >= 0 && all.domains > 1 && all.domain_ranks > 1)
+    if (copies->are_once && all.domains > 1 && all.domain_ranks > 1)
         wish.algorithm = SAND_ALG_HIERARCHICAL;
     struct sand_coll_terms *t = &call->call.terms;
     SAND_TRY(choose(library, STEP_USE_EP, &all, &collective, wish, t, diag));
-    const double sent = wish.algorithm == SAND_ALG_HIERARCHICAL ? distinct : 1;
     call->bytes = bytes;
-    call->inside_B = t->scaleup_B * sand_coll_scaleup_stretch(t);
-    call->outside_B = sent * t->network_B * sand_coll_network_stretch(t) / all.domain_ranks;
+    call->inside_B = copies->per_rank * t->scaleup_B * sand_coll_scaleup_stretch(t);
+    call->outside_B =
+        copies->per_domain * t->network_B * sand_coll_network_stretch(t) / all.domain_ranks;
     call->call.latency_s = t->latency_s + t->fill_s;
     call->call.way_s = way_s;
     return SAND_OK;

@@ -44,14 +44,20 @@ enum sand_rc step_call_find(const struct step_library *library, enum step_use us
                             struct sand_diag *diag);
 
 // The all-to-all of experts: `bytes` of each rank, its own share included; per GPU what goes
-// through its port inside the domain and, to all other domains together, out of it. `distinct`
-// below 0: every copy is sent by itself; else deduplicated, see alltoall.h.
+// through its port inside the domain and, to all other domains together, out of it.
 struct step_alltoall_call {
     struct step_call call;
     double bytes, inside_B, outside_B;
 };
+
+// Whether a rank and a domain get a token once, however many of its experts they have; and which
+// part of its copies that leaves, see alltoall.h.
+struct step_copies {
+    double per_domain, per_rank;
+    int are_once;
+};
 enum sand_rc step_alltoall_find(const struct step_library *library, const struct step_comm *comm,
-                                double bytes, double distinct, double way_s,
+                                double bytes, const struct step_copies *copies, double way_s,
                                 struct step_alltoall_call *call, struct sand_diag *diag);
 
 #endif

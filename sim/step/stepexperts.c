@@ -182,15 +182,38 @@ enum sand_rc step_experts_call(const struct step_setting *set, const struct step
     if (shape->copies == 0)
         return SAND_OK;
     const struct step_comm comm = comm_of(set, shape);
-    const double token_B = set->activation_B / set->split->tp; // 16 bit, of this GPU's tokens
-    const uint32_t here = (comm.ranks + comm.domains - 1) / comm.domains;
-    const double distinct = set->split->dispatch == SAND_DISPATCH_DEDUPLICATED
-                                ? sand_alltoall_distinct(comm.ranks, here, experts->n / comm.ranks,
-                                                         experts->per_token, 0)
-                                : -1;
+    // 16 bit back from the experts, forwards and backwards; of this GPU's tokens.
+    const double token_B = set->activation_B / set->split->tp * (set->split->dispatch_B + 2) / 4;
+    const struct sand_routing routing = {experts->n, experts->per_token, experts->groups,
+                                         experts->groups_per_token};
+    struct step_copies copies = {1, 1, set->split->dispatch == SAND_DISPATCH_DEDUPLICATED};
+    if (copies.are_once) {
+        copies.per_rank = sand_routing_reach(&routing, comm.ranks) / experts->per_token;
+        copies.per_domain = sand_routing_reach(&routing, comm.domains) / experts->per_token;
+    }
     return step_alltoall_find(&set->library, &comm,
-                              token_B * experts->per_token * set->split->imbalance, distinct,
+                              token_B * experts->per_token * set->split->imbalance, &copies,
                               traffic->experts_extra_s, call, diag);
+}
+
+// One all-to-all with the links to itself.
+static double alone_s(const struct step_setting *set)
+{
+    const struct step_alltoall_call *call = &set->calls.experts;
+    const struct sand_link_type *inside = set->type->scaleup_link, *nic = set->type->nic;
+    const double inside_s = inside ? call->inside_B / (inside->rate_Bps * inside->usable) : 0;
+    const double outside_s = call->outside_B / (set->library.port_Bps * nic->usable);
+    return call->call.latency_s + (inside_s > outside_s ? inside_s : outside_s);
+}
+
+// What runs beside other work needs as much of it: of `n` all-to-alls, the share that is waited
+// for.
+static double exposed_share(const struct step_setting *set, const struct step_chunk *chunk,
+                            double n)
+{
+    const double exposed = set->q->job->software->ep_exposed, all_s = n * alone_s(set);
+    const double work_s = chunk->forward_s + chunk->backward_s + chunk->weights_s;
+    return (1 - exposed) * all_s > work_s ? 1 - work_s / all_s : exposed;
 }
 
 void step_experts_set(const struct step_setting *set, const struct step_traffic *traffic,
@@ -202,12 +225,17 @@ void step_experts_set(const struct step_setting *set, const struct step_traffic 
         return;
     const double outside_B = shape->domains > 1 ? call->outside_B / (shape->domains - 1) : 0;
     // Dispatch and combine, each way.
-    const double passes[2] = {forwards, backwards};
+    const double n[2] = {2 * layers * forwards, 2 * layers * backwards};
+    const double exposed = exposed_share(set, chunk, n[0] + n[1]);
+    // Kernels that run beside compute keep their multiprocessors from it.
+    const double lost_s = (1 - exposed) * alone_s(set) * set->q->job->software->ep_multiprocessors /
+                          set->type->gpu->n_sm;
+    chunk->forward_s += n[0] * lost_s;
+    chunk->backward_s += n[1] * lost_s;
     for (int b = 0; b < 2; b++) {
-        const double times = 2 * layers * passes[b] * set->q->job->software->ep_exposed;
-        chunk->experts_B[b] = times * call->inside_B;
-        chunk->experts_out_B[b] = times * outside_B;
-        chunk->experts_latency_s[b] = times * call->call.latency_s;
+        chunk->experts_B[b] = n[b] * exposed * call->inside_B;
+        chunk->experts_out_B[b] = n[b] * exposed * outside_B;
+        chunk->experts_latency_s[b] = n[b] * exposed * call->call.latency_s;
     }
 }
 

@@ -11,6 +11,7 @@
 #include "mem.h"
 #include "stepexperts.h"
 #include "steprings.h"
+#include "train.h"
 #include "waylatency.h"
 
 uint32_t step_flow_tp(const struct step_traffic *traffic, uint32_t actor)
@@ -46,7 +47,7 @@ uint32_t step_actor_rank(const struct sand_split *split, uint32_t actor)
     const uint32_t s = actor % split->pp, copy = actor / split->pp;
     const uint32_t c = copy % split->cp, d = copy / split->cp;
     const uint32_t outer =
-        split->order == SAND_RANKS_TP_CP_DP_PP ? s * split->dp + d : d * split->pp + s;
+        sand_split_order(split) == SAND_RANKS_TP_CP_DP_PP ? s * split->dp + d : d * split->pp + s;
     return (outer * split->cp + c) * split->tp;
 }
 

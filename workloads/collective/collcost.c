@@ -265,7 +265,7 @@ static const char *shape_alltoall(const struct setting *s, struct sand_coll_term
     const struct sand_comm *c = s->comm;
     const int pairwise = s->kernel->algorithm == SAND_ALG_PAIRWISE;
     struct sand_alltoall all = {SAND_ALLTOALL_PAIRWISE, c->ranks, c->domain_ranks,
-                                s->collective->bytes, 1};
+                                s->collective->bytes,   1,        1};
     if (!is_point_to_point(s))
         return "is for point-to-point traffic";
     if (pairwise && s->collective->kind == SAND_SEND) {

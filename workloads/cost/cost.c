@@ -293,7 +293,7 @@ void sand_cost_layer(const struct sand_cost *cost, const struct sand_transformer
         const struct routed routed = routed_of(model, split, &shard);
         gemms_s += expert_gemms_s(cost, model, &shard, &routed, split->precision);
         spread_s += expert_traffic_s(cost, &shard, &routed, split->precision) +
-                    cost->kernels->expert_overhead_s;
+                    (cost->software->full_graph ? 0 : cost->kernels->expert_overhead_s);
     }
     times->forward_s = gemms_s + core.forward_s + spread_s / 3.0;
     times->backward_s = 2.0 * gemms_s + core.backward_s + spread_s * 2.0 / 3.0;

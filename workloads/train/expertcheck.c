@@ -18,6 +18,16 @@ static size_t check_sizes(const struct sand_experts *experts, const struct sand_
     REFUSE(experts->per_token == 0 || experts->per_token > experts->n,
            "model: experts_per_token is %u of %u experts; it must be 1 to %u", experts->per_token,
            experts->n, experts->n);
+    const uint32_t groups = experts->groups > 0 ? experts->groups : 1;
+    const uint32_t chosen = groups > 1 ? experts->groups_per_token : 1;
+    REFUSE(experts->n % groups != 0,
+           "model: %u groups do not divide %u experts; groups are equal: choose a divisor", groups,
+           experts->n);
+    REFUSE(chosen == 0 || chosen > groups ||
+               (double)chosen * experts->n < (double)experts->per_token * groups,
+           "model: groups_per_token is %u of %u groups, %u experts each, for %u experts per token; "
+           "it must be 1 to %u, with as many experts in all",
+           chosen, groups, experts->n / groups, experts->per_token, groups);
     REFUSE(experts->ffn_hidden == 0, "model: expert_ffn is 0; it must be at least 1");
     REFUSE(split->ep == 0, "split: ep is 0; it must be at least 1");
     REFUSE(

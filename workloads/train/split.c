@@ -2,6 +2,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "train.h"
 
+enum sand_rank_order sand_split_order(const struct sand_split *split)
+{
+    if (split->order != SAND_RANKS_AUTO)
+        return split->order;
+    return split->ep > 1 ? SAND_RANKS_TP_CP_DP_PP : SAND_RANKS_TP_CP_PP_DP;
+}
+
 uint32_t sand_split_micro_batches(const struct sand_split *split)
 {
     return (uint32_t)(split->global_batch / ((uint64_t)split->micro_batch * split->dp));

@@ -21,6 +21,9 @@ enum sand_rc sand_split_check(const struct sand_transformer *model, const struct
 size_t sand_experts_check(const struct sand_transformer *model, const struct sand_split *split,
                           struct sand_diag *diag);
 
+// The rank order with auto decided.
+enum sand_rank_order sand_split_order(const struct sand_split *split);
+
 // Micro-batches per step and replica.
 uint32_t sand_split_micro_batches(const struct sand_split *split);
 

@@ -344,6 +344,10 @@ Test(cases, experts_are_read)
     cr_assert(a->gated_ffn && !a->tied_embeddings && cases[0].job.split.ep == 4);
     cr_assert_eq(sand_split_expert_tp(&cases[0].job.split), 2u, "as tp where that fits");
     cr_assert_eq(sand_split_expert_tp(&cases[1].job.split), 1u, "whole where it does not");
+    stacks[0].expert_tp = 1;
+    struct sand_step_case whole;
+    sand_step_case_read(&rules, &rows.rows[0], &whole);
+    cr_assert_eq(sand_split_expert_tp(&whole.job.split), 1u, "as its stack does");
     // A proxy of eight layers has the rest of the known model.
     cr_assert_eq(cases[2].class, SAND_STEP_SCORED, "%s", cases[2].why);
     cr_assert(c->n_layers == 8 && c->latent.kv_rank == 512 && c->experts.shared == 1);

@@ -110,6 +110,7 @@ static void set_job(struct step_fixture *f, const struct step_case *what)
     f->job.split.expert_tp = what->expert_tp;
     f->job.split.dispatch = what->dispatch;
     f->job.split.imbalance = 1;
+    f->job.split.dispatch_B = 2;
     f->job.split.schedule = what->schedule;
     f->job.split.shard_group = what->shard_group;
     if (what->ep > 0)

@@ -58,10 +58,63 @@ Test(step_experts, volume_between_nodes_is_the_closed_form)
     const double reach = 1 - 8.0 / 16 * 7 / 15;
     cr_assert_float_eq(once.link_B[SAND_LINK_NIC_UP] - without.link_B[SAND_LINK_NIC_UP],
                        16 * all_to_all_B(m) / 2 * reach, 1);
-    // There all copies are spread, to seven of eight GPUs.
+    // There all copies are spread, to seven of eight GPUs: one expert each, so none is a second.
     cr_assert_float_eq(once.link_B[SAND_LINK_SCALEUP_OUT] - without.link_B[SAND_LINK_SCALEUP_OUT],
                        16 * all_to_all_B(m) * 7 / 8, 1);
     cr_assert_lt(once.step_s, with.step_s);
+    // Of four groups of four experts a token's two are in one: on one node.
+    f.model.experts.groups = 4;
+    f.model.experts.groups_per_token = 1;
+    const struct sand_step_profile grouped = fixture_solve(&f.question);
+    cr_assert_float_eq(grouped.link_B[SAND_LINK_NIC_UP] - without.link_B[SAND_LINK_NIC_UP],
+                       16 * all_to_all_B(m) / 4, 1);
+    // One byte an element there and two back.
+    f.job.split.dispatch_B = 1;
+    const struct sand_step_profile narrow = fixture_solve(&f.question);
+    cr_assert_float_eq(narrow.link_B[SAND_LINK_NIC_UP] - without.link_B[SAND_LINK_NIC_UP],
+                       16 * all_to_all_B(m) / 4 * 0.75, 1);
+    fixture_free(&f);
+}
+
+Test(step_experts, a_gpu_gets_a_token_once)
+{
+    // Two experts on each of eight GPUs: two draws of 16 are on one GPU with probability 1/15.
+    struct step_case what = {.n_nodes = 1, .dp = 8, .ep = 8, .no_overlap = 1, .no_sharding = 1};
+    const struct sand_step_profile all = solve_case(&what);
+    f.job.split.dispatch = SAND_DISPATCH_DEDUPLICATED;
+    const struct sand_step_profile once = fixture_solve(&f.question);
+    f.software.ep_exposed = 0;
+    const struct sand_step_profile none = fixture_solve(&f.question);
+    const double all_B = all.link_B[SAND_LINK_SCALEUP_OUT] - none.link_B[SAND_LINK_SCALEUP_OUT];
+    const double once_B = once.link_B[SAND_LINK_SCALEUP_OUT] - none.link_B[SAND_LINK_SCALEUP_OUT];
+    cr_assert_float_eq(once_B / all_B, (1 + 14.0 / 15) / 2, 1e-9);
+    fixture_free(&f);
+}
+
+// What runs beside compute takes its multiprocessors while it does, and cannot take longer than it.
+Test(step_experts, hidden_all_to_alls_are_not_free)
+{
+    struct step_case what = {.n_nodes = 2, .dp = 16, .ep = 16, .no_overlap = 1, .no_sharding = 1};
+    const struct sand_step_profile exposed = solve_case(&what);
+    f.software.ep_exposed = 0;
+    const struct sand_step_profile hidden = fixture_solve(&f.question);
+    f.software.ep_multiprocessors = f.gpu.n_sm / 4;
+    const struct sand_step_profile taken = fixture_solve(&f.question);
+    cr_assert_float_eq(exposed.step_s - hidden.step_s, exposed.exposed_ep_s, 1e-8);
+    cr_assert_float_eq(taken.compute_s - hidden.compute_s, exposed.exposed_ep_s / 4, 1e-8);
+    cr_assert_eq(taken.exposed_ep_s, 0.0);
+    // Sixteen copies to narrow experts take longer than compute: what is left over is waited for.
+    f.software.ep_multiprocessors = 0;
+    f.model.experts.per_token = 16;
+    f.model.experts.ffn_hidden = 64;
+    const struct sand_step_profile slow = fixture_solve(&f.question);
+    f.software.ep_exposed = 1;
+    const struct sand_step_profile slow_exposed = fixture_solve(&f.question);
+    cr_assert_gt(slow.exposed_ep_s, 0.0);
+    cr_assert_lt(slow.exposed_ep_s, slow_exposed.exposed_ep_s);
+    const double hidden_s = slow_exposed.exposed_ep_s - slow.exposed_ep_s;
+    cr_assert_gt(hidden_s, 0.5 * (slow.compute_s - slow.overhead_s));
+    cr_assert_leq(hidden_s, slow.compute_s - slow.overhead_s);
     fixture_free(&f);
 }
 

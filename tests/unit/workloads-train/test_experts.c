@@ -185,6 +185,21 @@ static void refused(const struct sand_transformer *model, const struct sand_spli
     sand_diag_clear(&diag);
 }
 
+// Experts over several ranks keep them together, as Megatron-Core does.
+Test(experts, the_rank_order_follows_the_experts)
+{
+    struct sand_split split = experts_split(2, 4, 16, 32);
+    split.order = SAND_RANKS_AUTO;
+    cr_assert_eq(sand_split_order(&split), SAND_RANKS_TP_CP_DP_PP);
+    split.ep = 1;
+    cr_assert_eq(sand_split_order(&split), SAND_RANKS_TP_CP_PP_DP);
+    split.order = SAND_RANKS_TP_CP_DP_PP;
+    cr_assert_eq(sand_split_order(&split), SAND_RANKS_TP_CP_DP_PP);
+    split.ep = 8;
+    split.order = SAND_RANKS_TP_CP_PP_DP;
+    cr_assert_eq(sand_split_order(&split), SAND_RANKS_TP_CP_PP_DP);
+}
+
 Test(experts, impossible_splits_are_refused)
 {
     const struct sand_transformer model = deepseek(), dense = llama(32, 4096, 32, 14336);
@@ -205,6 +220,18 @@ Test(experts, impossible_splits_are_refused)
     split.imbalance = 0.5;
     refused(&model, &split, "imbalance is 0.5");
     split.imbalance = 1;
+    struct sand_transformer grouped = model;
+    grouped.experts.groups = 8;
+    refused(&grouped, &split, "groups_per_token is 0 of 8 groups");
+    grouped.experts.groups_per_token = 9;
+    refused(&grouped, &split, "groups_per_token is 9 of 8 groups");
+    grouped.experts.groups = 128; // of two experts each: eight need four groups
+    grouped.experts.groups_per_token = 3;
+    refused(&grouped, &split, "groups_per_token is 3 of 128 groups, 2 experts each, for 8");
+    grouped.experts.groups_per_token = 4;
+    cr_assert_eq(sand_split_check(&grouped, &split, 128, NULL), SAND_OK);
+    grouped.experts.groups = 7;
+    refused(&grouped, &split, "7 groups do not divide 256 experts");
     split.schedule = SAND_SCHEDULE_ZERO_BUBBLE;
     split.virtual_stages = 2;
     refused(&model, &split, "only 1f1b is interleaved");
