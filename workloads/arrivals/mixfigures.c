@@ -20,7 +20,7 @@ const char *sand_mix_quantity_name(enum sand_mix_quantity quantity)
     return quantities[quantity].name;
 }
 
-const char *sand_mix_quantity_text(enum sand_mix_quantity quantity)
+static const char *quantity_text(enum sand_mix_quantity quantity)
 {
     return quantities[quantity].text;
 }
@@ -267,8 +267,12 @@ static void print_figure(const struct sand_mix *mix, const struct sand_mix_tally
         snprintf(text, sizeof text, "%.4f at or below", value);
     else
         snprintf(text, sizeof text, "%.5g +- %.2g", value, error);
-    fprintf(out, "  %-46s %20s %12.5g %12.6g\n", sand_mix_quantity_text(figure->quantity), text,
-            expected, figure->value);
+    fprintf(out, "  %-46s %20s %12.5g %12.6g\n", quantity_text(figure->quantity), text, expected,
+            figure->value);
+    const double off = fabs(expected / figure->value - 1);
+    if (off > figure->within)
+        fprintf(out, "    expected is %.3g %% off the source, meant to be within %.3g %%\n",
+                100 * off, 100 * figure->within);
 }
 
 void sand_mix_print(const struct sand_mix *mix, const struct sand_mix_tally *tally, FILE *out)

@@ -370,3 +370,24 @@ Test(arrivals, bad_mixes_are_refused)
     }
     sand_diag_clear(&diag);
 }
+
+// Jobs of 1, 8 and 64 GPUs, 3 to 1 to 1: 15 on average.
+Test(arrivals, figures_off_the_source_are_told)
+{
+    const struct sand_mix_class c = class_named("a", 1, 0);
+    const struct sand_mix_figure near = {SAND_MIX_mean_gpus, 15.5, 0.05};
+    const struct sand_mix_figure far = {SAND_MIX_mean_gpus, 20, 0.05};
+    struct sand_mix mix = mix_of(&c, 1, 1e-3);
+    const struct sand_mix_tally none = {.n = 1};
+    char text[2][4096];
+    for (int i = 0; i < 2; i++) {
+        mix.figures = i ? &far : &near;
+        mix.n_figures = 1;
+        FILE *out = fmemopen(text[i], sizeof text[i], "w");
+        sand_mix_print(&mix, &none, out);
+        fclose(out);
+    }
+    cr_assert_null(strstr(text[0], "off the source"), "%s", text[0]);
+    cr_assert_not_null(strstr(text[1], "expected is 25 % off the source, meant to be within 5 %"),
+                       "%s", text[1]);
+}
