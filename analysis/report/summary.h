@@ -16,8 +16,9 @@ enum sand_style {
     SAND_STYLE_RICH = SAND_STYLE_COLOUR | SAND_STYLE_UNICODE
 };
 
-// What `out` can show: colour on a terminal (not with NO_COLOR set, not with TERM=dumb), Unicode
-// where the user's locale is UTF-8. The process's own locale is neither used nor changed.
+// What `out` can show. A terminal: colour, but with NO_COLOR set or TERM=dumb; Unicode where the
+// user's locale is UTF-8. Anything else is plain, the same bytes for everyone. The process's own
+// locale is neither used nor changed.
 enum sand_style sand_style_of(FILE *out);
 
 // Prints what a cluster owner asks first: what was run, MFU and goodput with 95 % intervals over

@@ -23,19 +23,16 @@ static int locale_is_utf8(void)
     return length == 3;
 }
 
-static int shows_colour(FILE *out)
+enum sand_style sand_style_of(FILE *out)
 {
     const char *const term = getenv("TERM");
     const char *const no_colour = getenv("NO_COLOR"); // https://no-color.org
-    return isatty(fileno(out)) && term != NULL && strcmp(term, "dumb") != 0 &&
-           (no_colour == NULL || no_colour[0] == '\0');
-}
-
-enum sand_style sand_style_of(FILE *out)
-{
-    const int colour = shows_colour(out) ? SAND_STYLE_COLOUR : 0;
-    const int unicode = locale_is_utf8() ? SAND_STYLE_UNICODE : 0;
-    return (enum sand_style)(colour | unicode);
+    if (!isatty(fileno(out)))
+        return SAND_STYLE_PLAIN;
+    const int is_dumb = term == NULL || strcmp(term, "dumb") == 0;
+    const int colour = !is_dumb && (no_colour == NULL || no_colour[0] == '\0');
+    return (enum sand_style)((colour ? SAND_STYLE_COLOUR : 0) |
+                             (locale_is_utf8() ? SAND_STYLE_UNICODE : 0));
 }
 
 // ---- figures

@@ -19,7 +19,8 @@ void best_close(struct best *best)
     *best = (struct best){0};
 }
 
-int best_would_keep(const struct best *best, double step_s)
+// Whether an offer of this time would be kept.
+static int would_keep(const struct best *best, double step_s)
 {
     return best->n < best->most || step_s < best->list[best->n - 1].estimate.step_s;
 }
@@ -38,7 +39,7 @@ static void drop(struct best *best, size_t i)
 void best_offer(struct best *best, const struct sand_search_candidate *offer)
 {
     const double step_s = offer->estimate.step_s;
-    if (!best_would_keep(best, step_s))
+    if (!would_keep(best, step_s))
         return;
     for (size_t i = 0; best->one_per_shape && i < best->n; i++) {
         if (!best_same_shape(&best->list[i].split, &offer->split))

@@ -16,8 +16,6 @@ struct best {
 enum sand_rc best_open(struct best *best, size_t most, int one_per_shape);
 void best_close(struct best *best);
 
-// Whether an offer of this time would be kept.
-int best_would_keep(const struct best *best, double step_s);
 void best_offer(struct best *best, const struct sand_search_candidate *offer);
 
 int best_same_shape(const struct sand_split *a, const struct sand_split *b);

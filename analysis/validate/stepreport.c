@@ -99,9 +99,9 @@ static void select_stack(const struct sand_step_results *r, const struct sand_st
         in[i] = sand_step_is_scored(r, i) && (stack == NULL || r->cases[i].stack == stack);
 }
 
-enum sand_rc sand_step_find_floor(const struct sand_step_results *r,
-                                  const struct sand_step_stack *stack,
-                                  struct sand_noise_floor *floor)
+// The floor of a stack's scored rows, or of all (NULL); n_rows 0: no two rows are equal.
+static enum sand_rc find_floor(const struct sand_step_results *r,
+                               const struct sand_step_stack *stack, struct sand_noise_floor *floor)
 {
     const struct sand_predicted_rows rows = sand_step_predicted(r);
     uint8_t *in = sand_calloc(r->n, 1);
@@ -157,14 +157,14 @@ static void print_ranking(const char *name, struct sand_step_ranking ranking, do
 static enum sand_rc print_rankings(const struct sand_step_results *r, FILE *out)
 {
     struct sand_noise_floor of_all, floor;
-    SAND_TRY(sand_step_find_floor(r, NULL, &of_all));
+    SAND_TRY(find_floor(r, NULL, &of_all));
     struct sand_step_ranking all = {0};
     const double usual = of_all.n_rows > 0 ? of_all.mean : 0;
     fprintf(out, "\n%-24s %5s %8s  (differ in layout alone, by more than twice the floor)\n",
             "which layout is faster", "pairs", "right");
     for (size_t s = 0; s < r->rules->n_stacks; s++) {
         const struct sand_step_stack *stack = &r->rules->stacks[s];
-        SAND_TRY(sand_step_find_floor(r, stack, &floor));
+        SAND_TRY(find_floor(r, stack, &floor));
         const double threshold = 2 * (floor.n_rows > 0 ? floor.mean : usual);
         const struct sand_step_ranking one = sand_step_rank(r, stack, threshold);
         print_ranking(stack->id, one, threshold, out);

@@ -35,11 +35,6 @@ size_t sand_step_count_scored(const struct sand_step_results *results);
 // "overall: 0 rows". SAND_ERR_NOMEM.
 enum sand_rc sand_step_report_print(const struct sand_step_results *results, FILE *out);
 
-// The floor of a stack's scored rows, or of all (NULL); n_rows 0: no two rows are equal.
-enum sand_rc sand_step_find_floor(const struct sand_step_results *results,
-                                  const struct sand_step_stack *stack,
-                                  struct sand_noise_floor *floor);
-
 // One row per row of the file: id, class, stack, machine, measured, predicted, error, parts, why;
 // group `steps` of an HDF5 file.
 struct sand_predicted_table sand_step_table(const struct sand_step_results *results);

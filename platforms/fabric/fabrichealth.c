@@ -26,8 +26,8 @@ struct sand_fabric_health {
     struct fabric_shares shares; // scratch: of one part
     struct strain *strains;      // scratch
     size_t strains_capacity;
-    uint32_t *ailing, *changed, *part_links;
-    size_t n_ailing, ailing_capacity, n_changed, changed_capacity, part_capacity;
+    uint32_t *ailing, *part_links;
+    size_t n_ailing, ailing_capacity, part_capacity;
 };
 
 // ---- parts --------------------------------------------------------------------------------------
@@ -212,7 +212,6 @@ void sand_fabric_health_close(struct sand_fabric_health *health)
     sand_free(health->shares.items);
     sand_free(health->strains);
     sand_free(health->ailing);
-    sand_free(health->changed);
     sand_free(health->part_links);
     sand_free(health);
 }
@@ -337,27 +336,9 @@ static struct sand_fabric_link strained(const struct sand_fabric_health *health,
     return link;
 }
 
-static int is_same(const struct sand_fabric_link *a, const struct sand_fabric_link *b)
-{
-    return a->speed == b->speed && a->goodput == b->goodput && a->is_down == b->is_down;
-}
-
-static void put(struct sand_fabric_health *health, uint32_t link,
-                const struct sand_fabric_link *state)
-{
-    if (is_same(&health->fabric->links[link], state))
-        return;
-    health->fabric->links[link] = *state;
-    health->changed[health->n_changed++] = link;
-}
-
 static enum sand_rc make_room(struct sand_fabric_health *health, size_t n_strains)
 {
-    void *room = health->changed;
-    SAND_TRY(sand_grow(&room, &health->changed_capacity, health->n_ailing + n_strains + 1,
-                       sizeof *health->changed));
-    health->changed = room;
-    room = health->ailing;
+    void *room = health->ailing;
     SAND_TRY(sand_grow(&room, &health->ailing_capacity, n_strains + 1, sizeof *health->ailing));
     health->ailing = room;
     return SAND_OK;
@@ -370,27 +351,18 @@ enum sand_rc sand_fabric_health_set(struct sand_fabric_health *health,
     size_t n_strains, at = 0;
     SAND_TRY(strain_links(health, ailments, n, &n_strains, diag));
     SAND_TRY(make_room(health, n_strains));
-    health->n_changed = 0;
     for (size_t i = 0; i < health->n_ailing; i++) { // what is well again
         const uint32_t link = health->ailing[i];
         while (at < n_strains && health->strains[at].link < link)
             at++;
         if (at == n_strains || health->strains[at].link != link)
-            put(health, link, &health->built[link]);
+            health->fabric->links[link] = health->built[link];
     }
     for (size_t i = 0; i < n_strains; i++) {
-        const struct sand_fabric_link state = strained(health, &health->strains[i]);
-        put(health, health->strains[i].link, &state);
-        health->ailing[i] = health->strains[i].link;
+        const uint32_t link = health->strains[i].link;
+        health->fabric->links[link] = strained(health, &health->strains[i]);
+        health->ailing[i] = link;
     }
     health->n_ailing = n_strains;
-    if (health->n_changed > 0)
-        qsort(health->changed, health->n_changed, sizeof *health->changed, compare_links);
     return SAND_OK;
-}
-
-const uint32_t *sand_fabric_health_changed(const struct sand_fabric_health *health, size_t *n)
-{
-    *n = health->n_changed;
-    return health->changed;
 }

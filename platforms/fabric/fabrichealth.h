@@ -48,8 +48,6 @@ enum sand_rc sand_fabric_health_set(struct sand_fabric_health *health,
                                     const struct sand_fabric_ailment *ailments, size_t n,
                                     struct sand_diag *diag);
 
-// Links that the last set changed, ascending: until the next set.
-const uint32_t *sand_fabric_health_changed(const struct sand_fabric_health *health, size_t *n);
 // Links of a part, ascending, both directions: until the next call of this health.
 enum sand_rc sand_fabric_health_links(struct sand_fabric_health *health,
                                       const struct sand_fabric_part *part, const uint32_t **links,

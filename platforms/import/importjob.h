@@ -74,7 +74,6 @@ struct import_index {
         size_t value;
     } * entries;
     size_t n, capacity;
-    int is_sorted;
 };
 // Adds a name; sorting makes it findable. Returns 0 without memory.
 int import_index_add(struct import_job *job, struct import_index *index, const char *name,

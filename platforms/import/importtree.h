@@ -123,10 +123,6 @@ int import_torus_write(struct import_job *job, const struct import_tree *tree,
 int import_dragonfly_write(struct import_job *job, const struct import_tree *tree,
                            const struct import_direct *direct, const struct import_node *node);
 
-// Pods of a graph, where its switches have none: what hangs together below the cores, numbered by
-// the first switch. Tiers that are unknown are found.
-int import_graph_find_pods(struct import_job *job, struct import_graph *graph);
-
 // Attributes of <cluster> and of its fabric that every kind has.
 void import_cluster_open(struct import_job *job, struct import_xml *xml,
                          const struct import_tree *tree, const struct import_node *node,

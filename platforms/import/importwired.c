@@ -315,7 +315,9 @@ static void find_tiers(struct import_graph *g)
         g->switches[i].tier = g->switches[i].tier < 0 ? 2 : g->switches[i].tier;
 }
 
-int import_graph_find_pods(struct import_job *job, struct import_graph *g)
+// Pods of a graph, where its switches have none: what hangs together below the cores, numbered by
+// the first switch. Tiers that are unknown are found.
+static int find_pods(struct import_job *job, struct import_graph *g)
 {
     uint32_t *up = roots(job, g->n_switches);
     uint32_t *pod_of = sand_arena_alloc(&job->arena, g->n_switches, sizeof *pod_of);
@@ -520,8 +522,7 @@ int import_wired_write(struct import_job *job, struct import_graph *graph,
     known.n_fabric_extras = keep_extras(tree, extras);
     known.fabric_extras = extras;
     struct wired w = {.job = job, .graph = graph, .tree = &known, .node = node};
-    if (!name_switches(&w) || !place_nics(&w) || !check_pieces(&w) ||
-        !import_graph_find_pods(job, graph))
+    if (!name_switches(&w) || !place_nics(&w) || !check_pieces(&w) || !find_pods(job, graph))
         return 0;
     compare_rates(&w);
     return write_all(&w);

@@ -146,9 +146,6 @@ void sand_cli_progress_open(struct sand_cli_progress *progress, int quiet);
 void sand_cli_progress_draw(void *progress, double done, uint32_t units_done, uint32_t units);
 void sand_cli_progress_close(struct sand_cli_progress *progress);
 
-// Colour only on a terminal that can, and not with NO_COLOR (no-color.org).
-enum sand_style sand_cli_style(FILE *out);
-
 // ---- versions
 // -------------------------------------------------------------------------------------
 

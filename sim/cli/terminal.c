@@ -1,4 +1,4 @@
-// Progress bar and colour.
+// Progress bar.
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <inttypes.h>
 #include <stdlib.h>
@@ -14,16 +14,16 @@ static int is_set(const char *variable)
     return value && *value;
 }
 
-static int is_capable(FILE *out)
+static int is_capable(void)
 {
     const char *term = getenv("TERM");
-    return isatty(fileno(out)) && term && strcmp(term, "dumb") != 0;
+    return isatty(STDERR_FILENO) && term && strcmp(term, "dumb") != 0;
 }
 
 void sand_cli_progress_open(struct sand_cli_progress *progress, int quiet)
 {
     *progress = (struct sand_cli_progress){.permille = -1};
-    progress->active = !quiet && is_capable(stderr) && !is_set("CI");
+    progress->active = !quiet && is_capable() && !is_set("CI");
 }
 
 // Columns of the bar itself, so that the whole line fits the terminal; 0: figures only.
@@ -60,9 +60,4 @@ void sand_cli_progress_close(struct sand_cli_progress *progress)
     if (progress->shown)
         fputs("\r\033[K", stderr);
     progress->shown = 0;
-}
-
-enum sand_style sand_cli_style(FILE *out)
-{
-    return is_capable(out) && !is_set("NO_COLOR") ? SAND_STYLE_COLOUR : SAND_STYLE_PLAIN;
 }

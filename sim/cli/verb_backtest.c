@@ -89,7 +89,7 @@ static enum sand_rc compare(const struct backtest_options *o,
     if (rc == SAND_OK && o->json)
         sand_backtest_json(&backtest, &title, stdout);
     else if (rc == SAND_OK)
-        sand_backtest_print(&backtest, &title, sand_cli_style(stdout), stdout);
+        sand_backtest_print(&backtest, &title, sand_style_of(stdout), stdout);
     if (rc == SAND_OK && o->csv.path)
         rc = write_csv(&backtest, o->csv.path, diag);
     sand_backtest_clear(&backtest);

@@ -63,7 +63,7 @@ static enum sand_rc compare(const struct compare_options *o, struct sand_results
         rc = sand_comparison_make(results[0], results[1], &arena, &comparison, diag);
     if (rc == SAND_OK)
         rc = o->json ? sand_comparison_json(&comparison, stdout, diag)
-                     : sand_comparison_print(&comparison, sand_cli_style(stdout), stdout, diag);
+                     : sand_comparison_print(&comparison, sand_style_of(stdout), stdout, diag);
     sand_arena_clear(&arena);
     return rc;
 }

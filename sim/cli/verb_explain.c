@@ -90,7 +90,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static enum sand_rc explain_it(const struct explain_options *explain, struct sand_results *results,
                                struct sand_diag *diag)
 {
-    const struct sand_explain_output output = {stdout, sand_cli_style(stdout), explain->format};
+    const struct sand_explain_output output = {stdout, sand_style_of(stdout), explain->format};
     if (explain->what == KEY_JOB)
         return sand_explain_job(results, explain->replication, explain->job, &output, diag);
     if (explain->what == KEY_STEP)

@@ -51,7 +51,7 @@ enum sand_rc sand_cli_show(const char *path, int json, struct sand_diag *diag)
     struct sand_results *results = NULL;
     SAND_TRY(sand_results_open(path, &results, diag));
     enum sand_rc rc = json ? sand_summary_json(results, stdout, diag)
-                           : sand_summary_print(results, sand_cli_style(stdout), stdout, diag);
+                           : sand_summary_print(results, sand_style_of(stdout), stdout, diag);
     sand_results_close(results);
     return rc;
 }

@@ -62,7 +62,8 @@ enum sand_rc sand_pool_open(struct sand_world *w)
     return SAND_OK;
 }
 
-void sand_pool_refresh(struct sand_world *w)
+// Brings the ascending lists of idle nodes and spares up to date.
+static void refresh(struct sand_world *w)
 {
     if (!w->pools_stale)
         return;
@@ -113,7 +114,7 @@ int sand_pool_has_room(const struct sand_world *w, const struct sand_world_job *
 
 const uint32_t *sand_pool_room(struct sand_world *w, const struct sand_world_job *j, size_t *n)
 {
-    sand_pool_refresh(w);
+    refresh(w);
     *n = w->n_idle;
     if (!takes_part(w, j))
         return w->idle;

@@ -24,7 +24,9 @@ enum { MAX_IDLE_WAKES = 100000 };
 
 // ---- verdicts -----------------------------------------------------------------------------------
 
-enum sand_rc sand_glue_violation(const struct sand_glue *glue, const char *format, ...)
+// Fails the unit in the policy's name.
+__attribute__((format(printf, 2, 3))) static enum sand_rc violation(const struct sand_glue *glue,
+                                                                    const char *format, ...)
 {
     char text[512];
     va_list args;
@@ -35,16 +37,17 @@ enum sand_rc sand_glue_violation(const struct sand_glue *glue, const char *forma
                      glue->policy.type, sand_s_from_ns(glue->world->now_ns), text);
 }
 
-enum sand_rc sand_glue_verdict(struct sand_glue *glue, int returned, const char *call)
+// What a callback's return code means: fail() messages, violations noted by the host's table.
+static enum sand_rc verdict(struct sand_glue *glue, int returned, const char *call)
 {
     struct sand_world *w = glue->world;
     if (w->inner_rc != SAND_OK)
         return w->inner_rc;
     if (w->policy_failed)
-        return sand_glue_violation(glue, "%s", w->policy_message);
+        return violation(glue, "%s", w->policy_message);
     if (returned != 0)
-        return sand_glue_violation(glue, "%s() returned %d and gave no reason through host->fail",
-                                   call, returned);
+        return violation(glue, "%s() returned %d and gave no reason through host->fail", call,
+                         returned);
     return SAND_OK;
 }
 
@@ -118,7 +121,7 @@ enum sand_rc sand_glue_open(struct sand_world *w, struct sand_glue *glue,
     sand_glue_table(glue);
     const int returned = watched_create(glue);
     glue->created = returned == 0;
-    return sand_glue_verdict(glue, returned, "create");
+    return verdict(glue, returned, "create");
 }
 
 void sand_glue_close(struct sand_glue *glue)
@@ -148,7 +151,7 @@ enum sand_rc sand_glue_event(struct sand_world *w, enum sandtable_event_kind kin
     return SAND_OK;
 }
 
-enum sand_rc sand_glue_deliver(struct sand_world *w)
+static enum sand_rc deliver(struct sand_world *w)
 {
     const struct sandtable_schedule *schedule = w->schedule.policy.table.schedule;
     for (size_t i = 0; i < w->n_events; i++) {
@@ -156,7 +159,7 @@ enum sand_rc sand_glue_deliver(struct sand_world *w)
         const char *outer = sand_policy_watch_begin(&w->watch, w->schedule.policy.type);
         const int returned = schedule->on_event(w->schedule.self, &event);
         sand_policy_watch_end(&w->watch, outer);
-        SAND_TRY(sand_glue_verdict(&w->schedule, returned, "on_event"));
+        SAND_TRY(verdict(&w->schedule, returned, "on_event"));
     }
     w->n_events = 0;
     return SAND_OK;
@@ -164,7 +167,7 @@ enum sand_rc sand_glue_deliver(struct sand_world *w)
 
 enum sand_rc sand_glue_decide(struct sand_world *w)
 {
-    SAND_TRY(sand_glue_deliver(w));
+    SAND_TRY(deliver(w));
     SAND_TRY(sand_jobs_forget(w)); // the ends have been told
     w->deciding = 1;
     w->started_any = 0;
@@ -172,11 +175,11 @@ enum sand_rc sand_glue_decide(struct sand_world *w)
     const int returned = w->schedule.policy.table.schedule->decide(w->schedule.self);
     sand_policy_watch_end(&w->watch, outer);
     w->deciding = 0;
-    SAND_TRY(sand_glue_verdict(&w->schedule, returned, "decide"));
+    SAND_TRY(verdict(&w->schedule, returned, "decide"));
     if (w->idle_wakes > MAX_IDLE_WAKES)
-        return sand_glue_violation(
-            &w->schedule, "asked to be woken %u times in a row and started nothing", w->idle_wakes);
-    return sand_glue_deliver(w); // the starts
+        return violation(&w->schedule, "asked to be woken %u times in a row and started nothing",
+                         w->idle_wakes);
+    return deliver(w); // the starts
 }
 
 // ---- place --------------------------------------------------------------------------------------
@@ -213,21 +216,20 @@ static enum sand_rc check_nodes(const struct sand_glue *glue, const struct sand_
     for (uint32_t rank = 0; rank < j->spec->n_nodes; rank++) {
         const uint32_t node = nodes[rank];
         if (node >= w->cluster->n_nodes)
-            return sand_glue_violation(glue,
-                                       "gave job \"%s\" node %u; the cluster has nodes 0 to %u",
-                                       j->spec->id, node, w->cluster->n_nodes - 1);
+            return violation(glue, "gave job \"%s\" node %u; the cluster has nodes 0 to %u",
+                             j->spec->id, node, w->cluster->n_nodes - 1);
         if (!is_of_group(w, j, node) ||
             (own ? !sand_pool_is_on(w, j, node) : !sand_pool_has_room(w, j, node)))
-            return sand_glue_violation(
-                glue, "gave job \"%s\" node %u, which is not among the allowed", j->spec->id, node);
+            return violation(glue, "gave job \"%s\" node %u, which is not among the allowed",
+                             j->spec->id, node);
         if (w->stamp[node] == w->stamps)
-            return sand_glue_violation(glue, "gave job \"%s\" node %u twice", j->spec->id, node);
+            return violation(glue, "gave job \"%s\" node %u twice", j->spec->id, node);
         w->stamp[node] = w->stamps;
     }
     if (!own && sand_slices_rule(w, j) && !sand_slices_are_whole(w, j, nodes))
-        return sand_glue_violation(
-            glue, "gave job \"%s\" nodes that are neither part of a cube nor %s", j->spec->id,
-            w->fabric->has_circuits ? "whole cubes" : "a box of whole cubes");
+        return violation(glue, "gave job \"%s\" nodes that are neither part of a cube nor %s",
+                         j->spec->id,
+                         w->fabric->has_circuits ? "whole cubes" : "a box of whole cubes");
     return SAND_OK;
 }
 
@@ -253,7 +255,7 @@ static enum sand_rc ask_place(struct sand_world *w, const struct sand_world_job 
     const char *outer = sand_policy_watch_begin(&w->watch, w->place.policy.type);
     const int returned = w->place.policy.table.place->place(w->place.self, &request, nodes, found);
     sand_policy_watch_end(&w->watch, outer);
-    return sand_glue_verdict(&w->place, returned, "place");
+    return verdict(&w->place, returned, "place");
 }
 
 enum sand_rc sand_glue_place(struct sand_world *w, const struct sand_world_job *j, uint32_t *nodes,
@@ -286,8 +288,8 @@ enum sand_rc sand_glue_order(struct sand_world *w, struct sand_world_job *j)
     qsort(j->nodes, j->spec->n_nodes, sizeof *j->nodes, compare_nodes);
     SAND_TRY(ask_place(w, j, j->nodes, j->spec->n_nodes, w->placement, &found));
     if (!found)
-        return sand_glue_violation(&w->place, "found no order for the %u nodes job \"%s\" holds",
-                                   j->spec->n_nodes, j->spec->id);
+        return violation(&w->place, "found no order for the %u nodes job \"%s\" holds",
+                         j->spec->n_nodes, j->spec->id);
     SAND_TRY(check_nodes(&w->place, j, 1, w->placement));
     memcpy(j->nodes, w->placement, j->spec->n_nodes * sizeof *j->nodes);
     return SAND_OK;
@@ -337,14 +339,14 @@ enum sand_rc sand_glue_plan(struct sand_world *w, struct sand_world_job *j)
     const int returned =
         j->checkpoint->policy.table.checkpoint->next(j->checkpoint->self, &context, &j->plan);
     sand_policy_watch_end(&w->watch, outer);
-    SAND_TRY(sand_glue_verdict(j->checkpoint, returned, "next"));
+    SAND_TRY(verdict(j->checkpoint, returned, "next"));
     if (!j->plan.save)
         return SAND_OK;
     if (!(j->plan.interval_s > 0) || isinf(j->plan.interval_s))
-        return sand_glue_violation(j->checkpoint,
-                                   "gave job \"%s\" the interval %g s; it must be above 0 and "
-                                   "finite (save = 0 is how to say never)",
-                                   j->spec->id, j->plan.interval_s);
+        return violation(j->checkpoint,
+                         "gave job \"%s\" the interval %g s; it must be above 0 and "
+                         "finite (save = 0 is how to say never)",
+                         j->spec->id, j->plan.interval_s);
     j->interval_ns = sand_ns_from_s(j->plan.interval_s);
     return note_interval(w, j);
 }
@@ -358,28 +360,27 @@ static enum sand_rc check_recover(const struct sand_world *w, const struct sand_
     const struct sand_glue *glue = &w->recover;
     switch (plan->action) {
     case SANDTABLE_RECOVER_SAME:
-        return must_replace ? sand_glue_violation(glue,
-                                                  "keeps node %u for job \"%s\", but the node has "
-                                                  "left for repair",
-                                                  failed, j->spec->id)
+        return must_replace ? violation(glue,
+                                        "keeps node %u for job \"%s\", but the node has "
+                                        "left for repair",
+                                        failed, j->spec->id)
                             : SAND_OK;
     case SANDTABLE_RECOVER_WAIT:
         return must_replace ? SAND_OK
-                            : sand_glue_violation(glue,
-                                                  "lets job \"%s\" wait for node %u, "
-                                                  "which is not to be replaced",
-                                                  j->spec->id, failed);
+                            : violation(glue,
+                                        "lets job \"%s\" wait for node %u, "
+                                        "which is not to be replaced",
+                                        j->spec->id, failed);
     case SANDTABLE_RECOVER_REPLACE:
         break;
     default:
-        return sand_glue_violation(glue, "gave job \"%s\" the unknown action %u", j->spec->id,
-                                   plan->action);
+        return violation(glue, "gave job \"%s\" the unknown action %u", j->spec->id, plan->action);
     }
     if (plan->node >= w->cluster->n_nodes || !is_of_group(w, j, plan->node) ||
         (w->node_views[plan->node].state != SANDTABLE_NODE_SPARE &&
          !sand_pool_has_room(w, j, plan->node)))
-        return sand_glue_violation(glue, "gave job \"%s\" node %u, neither spare nor idle",
-                                   j->spec->id, plan->node);
+        return violation(glue, "gave job \"%s\" node %u, neither spare nor idle", j->spec->id,
+                         plan->node);
     return SAND_OK;
 }
 
@@ -418,13 +419,13 @@ enum sand_rc sand_glue_recover(struct sand_world *w, const struct sand_world_job
     const char *outer = sand_policy_watch_begin(&w->watch, w->recover.policy.type);
     const int returned = w->recover.policy.table.recover->plan(w->recover.self, &request, plan);
     sand_policy_watch_end(&w->watch, outer);
-    SAND_TRY(sand_glue_verdict(&w->recover, returned, "plan"));
+    SAND_TRY(verdict(&w->recover, returned, "plan"));
     SAND_TRY(check_recover(w, j, failed_node, must_replace, plan));
     if (has_cubes && plan->action == SANDTABLE_RECOVER_REPLACE &&
         !holds(spares, n_spares, plan->node) && !holds(idle, n_idle, plan->node))
-        return sand_glue_violation(&w->recover,
-                                   "gave job \"%s\" node %u, which was not offered: its cube does "
-                                   "not complete the job's",
-                                   j->spec->id, plan->node);
+        return violation(&w->recover,
+                         "gave job \"%s\" node %u, which was not offered: its cube does "
+                         "not complete the job's",
+                         j->spec->id, plan->node);
     return SAND_OK;
 }

@@ -467,8 +467,6 @@ const struct sand_fault_class *sand_incident_class(const struct sand_world *w,
 // ---- nodepool.c ---------------------------------------------------------------------------------
 
 enum sand_rc sand_pool_open(struct sand_world *w);
-// Brings the ascending lists of idle nodes and spares up to date.
-void sand_pool_refresh(struct sand_world *w);
 enum sand_rc sand_pool_take(struct sand_world *w, struct sand_world_job *j, uint32_t node);
 // The job leaves; a struck node goes to repair if it was the last.
 enum sand_rc sand_pool_release(struct sand_world *w, struct sand_world_job *j, uint32_t node);
@@ -496,15 +494,9 @@ enum sand_rc sand_glue_open(struct sand_world *w, struct sand_glue *glue,
 void sand_glue_close(struct sand_glue *glue);
 // Fills the host's table (policyhosttable.c).
 void sand_glue_table(struct sand_glue *glue);
-// Fails the unit in the policy's name.
-enum sand_rc sand_glue_violation(const struct sand_glue *glue, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-// What a callback's return code means: fail() messages, violations noted by the host's table.
-enum sand_rc sand_glue_verdict(struct sand_glue *glue, int returned, const char *call);
 // Notes an event for the schedule policy; delivered when no policy runs.
 enum sand_rc sand_glue_event(struct sand_world *w, enum sandtable_event_kind kind, uint32_t job,
                              uint32_t node);
-enum sand_rc sand_glue_deliver(struct sand_world *w);
 enum sand_rc sand_glue_decide(struct sand_world *w);
 // Refuses nodes, in the name of the policy that gave them, that are not n_nodes distinct idle ones.
 enum sand_rc sand_glue_check_nodes(const struct sand_glue *glue, const struct sand_world_job *j,

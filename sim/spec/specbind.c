@@ -57,7 +57,8 @@ int spec_is_element(const xmlNode *node, const char *name)
            (!name || strcmp((const char *)node->name, name) == 0);
 }
 
-const char *spec_label(struct spec_binding *binding, const char *name, const xmlNode *node)
+// `job "x"`, `fat_tree`: how messages name an element. Arena.
+static const char *label(struct spec_binding *binding, const char *name, const xmlNode *node)
 {
     const char *id = node ? sand_xml_attribute(node, "id") : NULL;
     if (node && !id)
@@ -386,7 +387,7 @@ void spec_bind(struct spec_binding *binding, const struct spec_element *element,
 {
     struct frame frame = {.element = element, .node = node, .model = model};
     size_t errors = binding->n_errors;
-    frame.label = spec_label(binding, element->name, node);
+    frame.label = label(binding, element->name, node);
     if (node)
         frame.place = sand_xml_place(node);
     if (binding->rc != SAND_OK)

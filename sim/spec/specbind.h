@@ -66,9 +66,6 @@ void spec_warning(struct spec_binding *binding, struct sand_xml_place place, con
 // Marks that memory ran out and returns NULL.
 void *spec_no_memory(struct spec_binding *binding);
 
-// `job "x"`, `fat_tree`: how messages name an element. Arena.
-const char *spec_label(struct spec_binding *binding, const char *name, const xmlNode *node);
-
 // Whether `node` is an element of our namespace called `name` (NULL: any).
 int spec_is_element(const xmlNode *node, const char *name);
 

@@ -96,6 +96,8 @@ static enum sand_rc ask_once(const struct sand_step_question *question, sand_ste
     return rc;
 }
 
+// Prepares and solves until no link that was left out is overloaded (see sand_step_ask). *problem:
+// sand_step_problem_free it.
 static enum sand_rc settle(const struct sand_step_question *question, sand_step_solver *solver,
                            void *self, struct binding_links *binding,
                            struct sand_step_problem **problem, struct sand_step_solution *solution,
@@ -108,9 +110,10 @@ static enum sand_rc settle(const struct sand_step_question *question, sand_step_
     return rc;
 }
 
-enum sand_rc step_settle(const struct sand_step_question *question, sand_step_solver *solver,
-                         void *self, struct sand_step_problem **problem,
-                         struct sand_step_solution *solution, struct sand_diag *diag)
+static enum sand_rc settle_alone(const struct sand_step_question *question,
+                                 sand_step_solver *solver, void *self,
+                                 struct sand_step_problem **problem,
+                                 struct sand_step_solution *solution, struct sand_diag *diag)
 {
     struct binding_links binding = {0};
     const enum sand_rc rc = settle(question, solver, self, &binding, problem, solution, diag);
@@ -141,7 +144,7 @@ enum sand_rc sand_step_ask(const struct sand_step_question *question, sand_step_
 {
     struct sand_step_problem *problem = NULL;
     struct sand_step_solution solution;
-    SAND_TRY(step_settle(question, solver, self, &problem, &solution, diag));
+    SAND_TRY(settle_alone(question, solver, self, &problem, &solution, diag));
     fill_profile(problem, &solution, profile);
     sand_step_problem_free(problem);
     return SAND_OK;
@@ -154,7 +157,7 @@ enum sand_rc sand_step_ask_loads(const struct sand_step_question *question,
 {
     struct sand_step_problem *problem = NULL;
     struct sand_step_solution solution;
-    SAND_TRY(step_settle(question, solver, self, &problem, &solution, diag));
+    SAND_TRY(settle_alone(question, solver, self, &problem, &solution, diag));
     fill_profile(problem, &solution, profile);
     const enum sand_rc rc = step_watches_load(problem, &solution, loads, n_loads);
     sand_step_problem_free(problem);

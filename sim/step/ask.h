@@ -5,12 +5,6 @@
 
 #include "step.h"
 
-// Prepares and solves until no link that was left out is overloaded (see sand_step_ask). *problem:
-// sand_step_problem_free it.
-enum sand_rc step_settle(const struct sand_step_question *question, sand_step_solver *solver,
-                         void *self, struct sand_step_problem **problem,
-                         struct sand_step_solution *solution, struct sand_diag *diag);
-
 // The same step (of a question without coupled links) as a problem that keeps the links which other
 // jobs use too. Nothing more is solved: alone, the job's step is the same with them.
 enum sand_rc step_settle_coupled(const struct sand_step_question *question, const uint32_t *links,

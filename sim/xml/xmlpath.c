@@ -12,7 +12,8 @@
 
 static const char scheme_of_ours[] = "sandtable:";
 
-int sand__xml_contains(const struct sand__xml_area *area, const char *real)
+// Whether real path `real` lies under `area`.
+static int contains(const struct sand__xml_area *area, const char *real)
 {
     size_t length = strlen(area->real);
     return strncmp(real, area->real, length) == 0 && real[length] == '/';
@@ -192,9 +193,10 @@ static enum sand_rc check_entry_name(struct sand_xml *xml, const char *name,
     return SAND_ERR_INPUT;
 }
 
-enum sand_rc sand__xml_locate_entry(struct sand_xml *xml, const char *name,
-                                    struct sand_xml_place place, struct sand__xml_file *file,
-                                    struct sand_diag *diag)
+// The same for catalogue entry "kind/id".
+static enum sand_rc locate_entry(struct sand_xml *xml, const char *name,
+                                 struct sand_xml_place place, struct sand__xml_file *file,
+                                 struct sand_diag *diag)
 {
     SAND_TRY(check_entry_name(xml, name, place, diag));
     const char *slash = strchr(name, '/');
@@ -207,7 +209,7 @@ enum sand_rc sand__xml_locate_entry(struct sand_xml *xml, const char *name,
     char real[PATH_MAX];
     if (!realpath(file->shown, real))
         return refuse_entry(xml, directory, name, place, diag);
-    if (!sand__xml_contains(&xml->catalogue, real)) {
+    if (!contains(&xml->catalogue, real)) {
         sand_diag_add(diag, SAND_ERROR, place.file, place.line,
                       "\"sandtable:%s\" leads out of the catalogue through a symbolic link", name);
         return SAND_ERR_INPUT;
@@ -224,7 +226,7 @@ enum sand_rc sand_xml_entry(struct sand_xml *xml, const char *kind, const char *
     const char *name = sand_arena_printf(&xml->arena, "%s/%s", kind, id);
     if (!file || !name)
         return out_of_memory(diag, id);
-    SAND_TRY(sand__xml_locate_entry(xml, name, place, file, diag));
+    SAND_TRY(locate_entry(xml, name, place, file, diag));
     SAND_TRY(sand__xml_read(xml, file, place, diag));
     *root = xmlDocGetRootElement(file->doc);
     return SAND_OK;
@@ -234,8 +236,7 @@ int sand_xml_has_entry(struct sand_xml *xml, const char *kind, const char *id)
 {
     struct sand__xml_file file = {0};
     const char *name = sand_arena_printf(&xml->arena, "%s/%s", kind, id);
-    return name &&
-           sand__xml_locate_entry(xml, name, (struct sand_xml_place){0}, &file, NULL) == SAND_OK;
+    return name && locate_entry(xml, name, (struct sand_xml_place){0}, &file, NULL) == SAND_OK;
 }
 
 // ---- paths ----
@@ -315,7 +316,7 @@ static enum sand_rc resolve(struct sand_xml *xml, const struct sand__xml_file *f
                       strerror(errno));
         return SAND_ERR_INPUT;
     }
-    if (!sand__xml_contains(from->area, buffer))
+    if (!contains(from->area, buffer))
         return refuse_path(from, href, "leads out through a symbolic link: out of", place, diag);
     *real = sand_arena_strdup(&xml->arena, buffer);
     return *real ? SAND_OK : out_of_memory(diag, href);
@@ -327,7 +328,7 @@ enum sand_rc sand__xml_locate(struct sand_xml *xml, const struct sand__xml_file 
 {
     size_t prefix = sizeof scheme_of_ours - 1;
     if (strncmp(href, scheme_of_ours, prefix) == 0)
-        return sand__xml_locate_entry(xml, href + prefix, place, file, diag);
+        return locate_entry(xml, href + prefix, place, file, diag);
     SAND_TRY(resolve(xml, from, href, place, &file->real, diag));
     const char *slash = strrchr(from->shown, '/');
     int directory = slash ? (int)(slash - from->shown) + 1 : 0;

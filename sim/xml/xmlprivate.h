@@ -66,14 +66,6 @@ enum sand_rc sand__xml_locate(struct sand_xml *xml, const struct sand__xml_file 
                               const char *href, struct sand_xml_place place,
                               struct sand__xml_file *file, struct sand_diag *diag);
 
-// The same for catalogue entry "kind/id".
-enum sand_rc sand__xml_locate_entry(struct sand_xml *xml, const char *name,
-                                    struct sand_xml_place place, struct sand__xml_file *file,
-                                    struct sand_diag *diag);
-
-// Whether real path `real` lies under `area`.
-int sand__xml_contains(const struct sand__xml_area *area, const char *real);
-
 // Reports a libxml2 error at `place`, its message on one line.
 void sand__xml_report(struct sand_diag *diag, struct sand_xml_place place, sand__xml_error error);
 

@@ -48,9 +48,8 @@ int sand_arrivals_next(struct sand_arrivals *arrivals, struct sand_mix_job *job)
 
 void sand_arrivals_close(struct sand_arrivals *arrivals); // NULL is fine
 
-// "mean_gpus", and its text; never NULL.
+// "mean_gpus"; never NULL.
 const char *sand_mix_quantity_name(enum sand_mix_quantity quantity);
-const char *sand_mix_quantity_text(enum sand_mix_quantity quantity);
 
 // What the mix's laws give on average, in closed form. Of a median: the median itself. O(classes x
 // (sizes + ends)); medians take some hundred evaluations of that.

@@ -56,8 +56,3 @@ uint32_t sand_collective_steps(const struct sand_collective *collective)
     }
     return 1;
 }
-
-double sand_collective_bound_s(const struct sand_collective *collective, double Bps)
-{
-    return sand_collective_hop_B(collective) / Bps;
-}

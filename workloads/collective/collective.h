@@ -39,8 +39,4 @@ uint32_t sand_collective_steps(const struct sand_collective *collective);
 // 2(n-1)/n; gather, scatter and all-to-all (n-1)/n; the others 1.
 double sand_collective_bus_factor(enum sand_collective_kind kind, uint32_t ranks);
 
-// Lower bound of the time over links of at most `Bps` (usable bandwidth of one hop): no answer
-// beats it.
-double sand_collective_bound_s(const struct sand_collective *collective, double Bps);
-
 #endif

@@ -83,12 +83,12 @@ static const char *const field_names[] = {
     "wait", "start", "end",     "run",   "request",   "processors", "nodes",  "gpus"};
 _Static_assert(sizeof field_names / sizeof field_names[0] == SAND_TRACE_FIELD_COUNT, "one a field");
 
-const char *trace_field_name(enum sand_trace_fields field)
+static const char *field_name(enum sand_trace_fields field)
 {
     return field_names[field];
 }
 
-const char *trace_status_name(enum sand_trace_status status)
+static const char *status_name(enum sand_trace_status status)
 {
     static const char *const names[] = {"unknown", "completed", "failed", "cancelled", "timeout"};
     return names[status];
@@ -119,7 +119,7 @@ static enum sand_rc check_columns(const struct sand_trace_options *options, stru
     uint32_t have = 0;
     for (size_t i = 0; i < options->n_columns; i++) {
         const struct sand_trace_column *column = &options->columns[i];
-        const char *name = trace_field_name(column->field);
+        const char *name = field_name(column->field);
         if (have >> column->field & 1)
             return sand_fail(diag, SAND_ERR_INPUT, "column map: \"%s\" is mapped twice", name);
         if (!unit_fits(column))
@@ -288,7 +288,7 @@ static void print_counts(const struct sand_trace *trace, FILE *out)
     const struct sand_trace_report *report = &trace->report;
     for (int i = 0; i < SAND_TRACE_STATUSES; i++)
         if (report->statuses[i] > 0)
-            fprintf(out, "  status  %8" PRIu64 "  %s\n", report->statuses[i], trace_status_name(i));
+            fprintf(out, "  status  %8" PRIu64 "  %s\n", report->statuses[i], status_name(i));
     for (size_t i = 0; i < trace->options.n_classes; i++)
         fprintf(out, "  class   %8" PRIu64 "  %s\n", report->classes[i],
                 trace->options.classes[i].id);

@@ -89,7 +89,5 @@ void trace_note_all(struct sand_trace *trace, long line, uint32_t reasons);
 
 enum sand_rc trace_check_options(enum sand_trace_format format,
                                  const struct sand_trace_options *options, struct sand_diag *diag);
-const char *trace_field_name(enum sand_trace_fields field);
-const char *trace_status_name(enum sand_trace_status status);
 
 #endif

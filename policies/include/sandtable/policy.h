@@ -99,7 +99,6 @@ struct sandtable_job {
     /* GPUs that it holds on each of its nodes: all of them, unless the job asks for less than one
      * node and jobs may share nodes. */
     uint32_t node_gpus;
-    uint32_t priority;
     int64_t submit_ns;
     int64_t start_ns;    /* -1: not started */
     int64_t walltime_ns; /* requested; -1: unknown */

@@ -1,10 +1,12 @@
 // The printed summary against a golden file, its width, and its JSON twin.
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <criterion/criterion.h>
+#include <fcntl.h>
 #include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "filegate.h"
 #include "mem.h"
@@ -177,12 +179,25 @@ Test(summary, a_full_disk_is_an_error)
 
 Test(style, follows_the_users_locale_and_the_terminal)
 {
+    const int leader = posix_openpt(O_RDWR | O_NOCTTY);
+    cr_assert(leader >= 0 && grantpt(leader) == 0 && unlockpt(leader) == 0);
+    FILE *const terminal = fdopen(open(ptsname(leader), O_RDWR | O_NOCTTY), "r+");
     FILE *const file = tmpfile();
+    cr_assert(terminal != NULL && file != NULL);
+    unsetenv("NO_COLOR");
+    setenv("TERM", "xterm", 1);
     setenv("LC_ALL", "C.utf8", 1);
-    cr_assert_eq(sand_style_of(file), SAND_STYLE_UNICODE, "a file gets no colour");
+    cr_assert_eq(sand_style_of(terminal), SAND_STYLE_RICH);
+    cr_assert_eq(sand_style_of(file), SAND_STYLE_PLAIN, "a file says the same to everyone");
+    setenv("NO_COLOR", "1", 1);
+    cr_assert_eq(sand_style_of(terminal), SAND_STYLE_UNICODE);
+    unsetenv("NO_COLOR");
+    setenv("TERM", "dumb", 1);
     setenv("LC_ALL", "C", 1);
-    cr_assert_eq(sand_style_of(file), SAND_STYLE_PLAIN);
+    cr_assert_eq(sand_style_of(terminal), SAND_STYLE_PLAIN);
+    fclose(terminal);
     fclose(file);
+    close(leader);
 }
 
 Test(text, groups_digits)
