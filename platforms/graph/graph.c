@@ -163,21 +163,21 @@ static void place_leaves(struct sand_graph *g)
     }
 }
 
-static int ascending(const void *left, const void *right)
+// Going through the neighbours in ascending order, every one that is entered at its own neighbours
+// comes after those before it: no list needs sorting.
+static void enter_ascending(struct sand_graph *g, const uint32_t *at, const uint32_t *edge,
+                            uint32_t *fill)
 {
-    uint32_t x = *(const uint32_t *)left, y = *(const uint32_t *)right;
-    return x < y ? -1 : x > y;
+    for (uint32_t s = 0; s < g->n_switches; s++)
+        for (uint32_t i = g->first[s]; i < g->first[s + 1]; i++) {
+            const uint32_t other = at[i], place = g->first[other] + fill[other]++;
+            g->near[place] = s;
+            g->via[place] = edge[i];
+        }
 }
 
-static enum sand_rc index_neighbours(struct sand_graph *g, struct sand_diag *diag)
+static void enter(struct sand_graph *g, uint32_t *at, uint32_t *edge, uint32_t *fill)
 {
-    uint32_t *fill = sand_calloc(g->n_switches, sizeof *fill);
-    g->first = sand_calloc((size_t)g->n_switches + 1, sizeof *g->first);
-    g->near = sand_calloc((size_t)g->n_edges * 2, sizeof *g->near);
-    if (fill == NULL || g->first == NULL || g->near == NULL) {
-        sand_free(fill);
-        return no_memory(diag);
-    }
     for (uint32_t i = 0; i < g->n_edges; i++) {
         g->first[g->edges[i].a + 1]++;
         g->first[g->edges[i].b + 1]++;
@@ -185,14 +185,32 @@ static enum sand_rc index_neighbours(struct sand_graph *g, struct sand_diag *dia
     for (uint32_t s = 0; s < g->n_switches; s++)
         g->first[s + 1] += g->first[s];
     for (uint32_t i = 0; i < g->n_edges; i++) {
-        const struct sand_graph_edge *e = &g->edges[i];
-        g->near[g->first[e->a] + fill[e->a]++] = e->b;
-        g->near[g->first[e->b] + fill[e->b]++] = e->a;
+        const uint32_t ends[2] = {g->edges[i].a, g->edges[i].b};
+        for (unsigned e = 0; e < 2; e++) {
+            const uint32_t place = g->first[ends[e]] + fill[ends[e]]++;
+            at[place] = ends[1 - e];
+            edge[place] = i;
+        }
     }
-    for (uint32_t s = 0; s < g->n_switches; s++)
-        qsort(g->near + g->first[s], fill[s], sizeof *g->near, ascending);
+    memset(fill, 0, g->n_switches * sizeof *fill);
+    enter_ascending(g, at, edge, fill);
+}
+
+static enum sand_rc index_neighbours(struct sand_graph *g, struct sand_diag *diag)
+{
+    const size_t n = (size_t)g->n_edges * 2;
+    uint32_t *fill = sand_calloc(g->n_switches, sizeof *fill);
+    uint32_t *at = sand_calloc(n, sizeof *at), *edge = sand_calloc(n, sizeof *edge);
+    g->first = sand_calloc((size_t)g->n_switches + 1, sizeof *g->first);
+    g->near = sand_calloc(n, sizeof *g->near);
+    g->via = sand_calloc(n, sizeof *g->via);
+    const int has_all = fill && at && edge && g->first && g->near && g->via;
+    if (has_all)
+        enter(g, at, edge, fill);
     sand_free(fill);
-    return SAND_OK;
+    sand_free(at);
+    sand_free(edge);
+    return has_all ? SAND_OK : no_memory(diag);
 }
 
 // ---- the whole ----
@@ -372,6 +390,7 @@ void sand_graph_free(struct sand_graph *graph)
     sand_free(graph->storage_Bps);
     sand_free(graph->first);
     sand_free(graph->near);
+    sand_free(graph->via);
     sand_free(graph);
 }
 

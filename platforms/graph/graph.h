@@ -45,8 +45,9 @@ struct sand_graph {
     double *storage_Bps; // what storage sends through a switch; NULL: it has a network of its own
     uint32_t *node_half; // what the bisection sorts nodes by: pod, or leaf, or node
     uint32_t n_halves;   // node_half < n_halves
-    // Neighbours of switch s: near[first[s]] to near[first[s + 1] - 1], ascending.
-    uint32_t *first, *near;
+    // Neighbours of switch s: near[first[s]] to near[first[s + 1] - 1], ascending; via[i] is the
+    // edge to near[i].
+    uint32_t *first, *near, *via;
 };
 
 // The switch graph of a cluster, every cable bundle at its own two switches whatever the spreading
@@ -98,10 +99,15 @@ struct sand_graph_cut {
 // Least cut between side A and side B: `sides` holds an enum sand_side for every node, the NICs of
 // a leaf count with the rate that impairments leave them. This is the cut between these two halves;
 // the least over all halves (minimum bisection) is NP-hard. One maximum flow (Goldberg and Tarjan's
-// push-relabel in igraph).
+// push-relabel in igraph) over cells of switches of equal standing, which is exact: see graphcut.c.
 enum sand_rc sand_graph_cut(const struct sand_graph *graph, const uint8_t *sides,
                             const struct sand_graph_loss *loss, struct sand_graph_cut *cut,
                             struct sand_diag *diag);
+
+// The same with every switch a cell of its own: the twin for tests, and slow.
+enum sand_rc sand_graph_cut_apart(const struct sand_graph *graph, const uint8_t *sides,
+                                  const struct sand_graph_loss *loss, struct sand_graph_cut *cut,
+                                  struct sand_diag *diag);
 
 // The halves of the bisection: the first half of the pods (or groups, cubes) against the others, of
 // the leaves (units of rails) if there is one pod, of the nodes if there is one leaf. Writes
