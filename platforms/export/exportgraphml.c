@@ -40,6 +40,7 @@ static const struct {
             {"z", "graph", "int"},
             {"block", "graph", "int"},
             {"circuits", "graph", "string"},
+            {"twisted", "graph", "string"},
             {"switching", "graph", "string"},
             {"spreading", "graph", "string"},
             {"adaptive_efficiency", "graph", "string"},
@@ -151,6 +152,7 @@ static void write_kind(const struct sand_fabric_spec *spec, FILE *out)
         count_datum(out, "z", spec->size[2]);
         count_datum(out, "block", spec->block);
         text_datum(out, "circuits", spec->circuits ? "yes" : "no");
+        text_datum(out, "twisted", spec->twisted ? "yes" : "no");
         if (spec->switching_s >= 0)
             number_datum(out, "switching", spec->switching_s, SAND_DIM_TIME);
     }

@@ -14,6 +14,7 @@
 #include <stdio.h>
 
 #include "fabricgraph.h"
+#include "fabrictwist.h"
 #include "fabricwiring.h"
 #include "ids.h"
 #include "mem.h"
@@ -204,6 +205,7 @@ static void clear(struct sand_fabric *f)
 {
     fabric_detour_free(f->detour);
     fabric_graph_free(f->graph);
+    fabric_twist_free(f->twist);
     sand_free(f->links);
     sand_free(f->unit_of_node);
 }
@@ -266,16 +268,6 @@ void sand_fabric_count(const struct sand_fabric *fabric, struct sand_fabric_coun
 {
     *counts = (struct sand_fabric_counts){0};
     fabric->wiring->count(fabric, counts);
-}
-
-double sand_fabric_bisection_Bps(const struct sand_fabric *fabric)
-{
-    if (fabric->n_nodes < 2)
-        return 0;
-    const double port_Bps = fabric->links[fabric->first[SAND_LINK_NIC_UP]].capacity_Bps;
-    const uint64_t ports =
-        (uint64_t)(fabric->n_nodes / 2) * fabric->nics_per_node * fabric->link_planes;
-    return fmin(fabric->wiring->bisection_Bps(fabric), (double)ports * port_Bps);
 }
 
 // Eager sender, W packets in flight: a lost packet costs the W packets sent since, so a packet that

@@ -29,6 +29,7 @@ struct sand_fabric_link {
 struct fabric_wiring; // how a kind of fabric routes and names; private to the room
 struct sand_fabric_slice;
 struct fabric_detour; // what routing around failures needs; private to the room
+struct fabric_twist;  // ways of a twisted torus; private to the room
 struct fabric_graph;  // switches and cables of a wired fabric; private to the room
 
 struct sand_fabric {
@@ -59,6 +60,8 @@ struct sand_fabric {
     double nonminimal;               // share of the flows (queue pairs) that cross a third group
     uint32_t size[3], n_dims, block; // torus
     int has_circuits;                // circuit switches join its cubes
+    int twisted;                     // wherever the shape allows it
+    struct fabric_twist *twist;      // of the torus as described; NULL: not twisted
     const struct sand_fabric_slice *slice; // NULL: joined as described; see fabricslice.h
     double cable_m[3];                     // mean length by enum sand_cable_run; 0: not known
     double longest_m[3];                   // of them
@@ -88,10 +91,10 @@ void sand_fabric_free(struct sand_fabric *fabric);
 // receiver's rail and on from there (sand_cross_rail); rail only without a scale-up domain:
 // SAND_NONE. Dragonflies: minimal, but for a share `nonminimal` that turns in a third group. Torus:
 // dimension after dimension, the short way round; over circuits as
-// described, or as a slice has them (fabricslice.h), out of which nothing leads. If the route has
-// something on it that is down: the next equal-cost one, in a fixed order, else a shortest one.
-// Wired: a shortest way; see fabricwired.c. O(1), wired O(hops x ports); with failures at worst
-// O(links).
+// described, or as a slice has them (fabricslice.h), out of which nothing leads; twisted tori by
+// shortest ways, see fabrictwist.h. If the route has something on it that is down: the next
+// equal-cost one, in a fixed order, else a shortest one. Wired: a shortest way; see fabricwired.c.
+// O(1), wired O(hops x ports); with failures at worst O(links).
 uint32_t sand_fabric_route(const struct sand_fabric *fabric, uint32_t from, uint32_t to,
                            uint32_t links[SAND_ROUTE_MAX]);
 
@@ -125,6 +128,12 @@ static inline uint32_t sand_fabric_domain_of_node(const struct sand_fabric *fabr
 // of a dragonfly; leaf and group of a dragonfly+; NIC and 0 in a torus without cubes, else cube.
 uint32_t sand_fabric_leaf_of_node(const struct sand_fabric *fabric, uint32_t node);
 uint32_t sand_fabric_pod_of_node(const struct sand_fabric *fabric, uint32_t node);
+
+// Where a node of a torus is in the dimension across which its halves have least in common.
+uint32_t sand_fabric_torus_order(const struct sand_fabric *fabric, uint32_t node);
+
+// The router that one step from router `router` of a torus leads to.
+uint32_t sand_fabric_torus_next(const struct sand_fabric *fabric, uint32_t router, uint32_t dim);
 
 // Where a link belongs: its class, the owner (node for scale-up ports and NICs, leaf, pod, router,
 // group; NIC of a torus), the port of the owner (GPU, NIC, or spine of the pod, other router,
@@ -186,12 +195,5 @@ enum sand_rc sand_fabric_fail_switch(struct sand_fabric *fabric, uint32_t tier, 
 // What an eager sender keeps of a link that loses a fraction `loss` of the packets when every loss
 // costs a window of `window` packets (go-back-N without timeouts): (1-p) / (1-p+pW).
 double sand_fabric_goodput(double loss, double window);
-
-// Capacity between two halves of the healthy fabric, in one direction: of the leaves (trees: sums
-// of the uplinks that half the endpoints have), groups or planes of a torus; the closed form of the
-// kind, and never more than the NICs of half the nodes can send, which is all there is to one leaf.
-// Nominal: no loss, nothing impaired. 0 where there is none (rail only: no network joins all
-// halves; one node has no halves).
-double sand_fabric_bisection_Bps(const struct sand_fabric *fabric);
 
 #endif

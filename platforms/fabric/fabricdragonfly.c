@@ -187,16 +187,5 @@ static void name(const struct sand_fabric *f, const struct sand_fabric_owner *at
                  at->owner / f->routers, at->owner % f->routers, at->port);
 }
 
-// Half of the groups against the others; of one group, half of its routers.
-static double bisection_Bps(const struct sand_fabric *f)
-{
-    if (f->groups == 1 && f->routers == 1)
-        return INFINITY; // a router passes on whatever its NICs send
-    if (f->groups > 1)
-        return fabric_groups_bisection_Bps(f, f->links[f->first[SAND_LINK_GLOBAL]].capacity_Bps);
-    const uint32_t half = f->routers / 2;
-    return (double)half * (f->routers - half) * f->links[f->first[SAND_LINK_LOCAL]].capacity_Bps;
-}
-
-const struct fabric_wiring fabric_dragonfly = {
-    shape, route, attempts, ends, reverse, owner, name, count, place, bisection_Bps, NULL};
+const struct fabric_wiring fabric_dragonfly = {shape, route, attempts, ends,  reverse,
+                                               owner, name,  count,    place, NULL};

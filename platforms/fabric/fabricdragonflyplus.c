@@ -260,19 +260,5 @@ static void name(const struct sand_fabric *f, const struct sand_fabric_owner *at
         snprintf(buffer, size, "leaf%" PRIu32 "-spine%" PRIu32 " %s", at->owner, at->port, way);
 }
 
-// Half of the groups against the others, or the uplinks of half the leaves if those are less.
-static double bisection_Bps(const struct sand_fabric *f)
-{
-    if (f->n_leaves == 1)
-        return INFINITY; // a switch passes on whatever its NICs send
-    const double leaf_Bps = f->links[f->first[SAND_LINK_LEAF_UP]].capacity_Bps;
-    const double leaves_Bps = leaf_Bps * f->leaf_trunks * f->n_leaves / 2;
-    if (f->groups < 2)
-        return leaves_Bps;
-    const double link_Bps = f->links[f->first[SAND_LINK_GLOBAL]].capacity_Bps;
-    const double cable_Bps = sand_fabric_is_aggregate(f) ? link_Bps / f->group_links : link_Bps;
-    return fmin(leaves_Bps, fabric_groups_bisection_Bps(f, cable_Bps));
-}
-
-const struct fabric_wiring fabric_dragonfly_plus = {
-    shape, route, attempts, ends, reverse, owner, name, count, place, bisection_Bps, NULL};
+const struct fabric_wiring fabric_dragonfly_plus = {shape, route, attempts, ends,  reverse,
+                                                    owner, name,  count,    place, NULL};

@@ -45,9 +45,3 @@ enum sand_rc fabric_check_groups(const struct sand_cluster *cluster, const char 
                          cluster->name, s->nonminimal);
     return SAND_OK;
 }
-
-double fabric_groups_bisection_Bps(const struct sand_fabric *f, double cable_Bps)
-{
-    const uint32_t half = f->groups / 2;
-    return (double)half * (f->groups - half) * f->group_links * cable_Bps;
-}

@@ -39,7 +39,4 @@ uint32_t fabric_third_group(const struct sand_fabric *fabric, uint32_t from, uin
 enum sand_rc fabric_check_groups(const struct sand_cluster *cluster, const char *what,
                                  uint32_t switches, struct sand_diag *diag);
 
-// Half of the groups against the others, cable by cable of `cable_Bps`.
-double fabric_groups_bisection_Bps(const struct sand_fabric *fabric, double cable_Bps);
-
 #endif

@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 
+#include "fabrictwist.h"
 #include "ids.h"
 #include "mem.h"
 
@@ -66,6 +67,20 @@ static enum sand_rc check_length(const struct sand_fabric *f, const uint32_t gri
                      grid[0], grid[1], grid[2], hops, SAND_ROUTE_MAX - 10);
 }
 
+static enum sand_rc twist(const struct sand_fabric *f, struct sand_fabric_slice *slice,
+                          struct sand_diag *diag)
+{
+    const uint32_t side[3] = {slice->grid[0] * f->block, slice->grid[1] * f->block,
+                              slice->grid[2] * f->block};
+    slice->fabric.twist = NULL;
+    if (!f->twisted || slice->is_mesh || !fabric_twist_fits(side))
+        return SAND_OK;
+    if (fabric_twist_open(side, &slice->twist) != SAND_OK)
+        return sand_fail(diag, SAND_ERR_NOMEM, "no memory for the ways of a twisted slice");
+    slice->fabric.twist = slice->twist;
+    return SAND_OK;
+}
+
 enum sand_rc sand_fabric_slice_open(const struct sand_fabric *f, const uint32_t *nodes, uint32_t n,
                                     struct sand_fabric_slice *slice, struct sand_diag *diag)
 {
@@ -88,6 +103,8 @@ enum sand_rc sand_fabric_slice_open(const struct sand_fabric *f, const uint32_t 
     rc = check_whole(f, n, n_cubes, diag);
     if (rc == SAND_OK)
         rc = check_length(f, slice->grid, diag);
+    if (rc == SAND_OK)
+        rc = twist(f, slice, diag);
     if (rc != SAND_OK)
         sand_fabric_slice_close(slice);
     return rc;
@@ -97,5 +114,6 @@ void sand_fabric_slice_close(struct sand_fabric_slice *slice)
 {
     sand_free(slice->cube_at);
     sand_free(slice->place_of);
+    fabric_twist_free(slice->twist);
     *slice = (struct sand_fabric_slice){.cube_at = NULL};
 }

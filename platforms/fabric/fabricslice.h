@@ -8,18 +8,20 @@
 // Circuits join any cubes: those of a job are a torus of their own, wherever they stand (Jouppi et
 // al., "TPU v4", ISCA 2023). Not to be moved while open.
 struct sand_fabric_slice {
-    struct sand_fabric fabric; // the fabric as the job sees it, on the links it was made of
-    uint32_t grid[3];          // cubes in each dimension
-    uint32_t *cube_at;         // by place, x fastest
-    uint32_t *place_of;        // of a cube; SAND_NONE: not in the slice
-    int is_mesh;               // part of a cube: nothing closes its rings
+    struct sand_fabric fabric;  // the fabric as the job sees it, on the links it was made of
+    uint32_t grid[3];           // cubes in each dimension
+    uint32_t *cube_at;          // by place, x fastest
+    uint32_t *place_of;         // of a cube; SAND_NONE: not in the slice
+    int is_mesh;                // part of a cube: nothing closes its rings
+    struct fabric_twist *twist; // NULL: not twisted
 };
 
 // The nodes' cubes (NULL: nodes 0 to n - 1), in the order of their first nodes. All cubes of the
 // torus are joined as it is described; fewer so that the longest side is as short as can be (k
 // cubes: the divisors a <= b <= c of k with the least c, then the least b). Fabrics without
-// circuits stay what they are. Refuses parts of several cubes, and slices so long that no route
-// holds their ways. O(cubes + n).
+// circuits stay what they are. Where the description says `twisted`, slices whose sides allow it
+// are (fabrictwist.h). Refuses parts of several cubes, and slices so long that no route holds their
+// ways. O(cubes + n).
 enum sand_rc sand_fabric_slice_open(const struct sand_fabric *fabric, const uint32_t *nodes,
                                     uint32_t n, struct sand_fabric_slice *slice,
                                     struct sand_diag *diag);

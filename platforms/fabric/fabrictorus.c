@@ -6,11 +6,14 @@
 // TORUS: (NIC * dimensions + dimension) * 2 + way, way 0 towards larger coordinates. With circuits
 // (Jouppi et al., "TPU v4", ISCA 2023) the links that leave a cube run through optical circuit
 // switches: the two faces of a dimension's position share one, so there are 3 block^2 of them (48
-// for cubes of 4x4x4), each with two ports per cube.
+// for cubes of 4x4x4), each with two ports per cube. Of a twisted torus (fabrictwist.h) the links
+// that close a ring lead elsewhere; their numbers are the same.
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "fabricslice.h"
+#include "fabrictwist.h"
 #include "fabricwiring.h"
 #include "ids.h"
 
@@ -58,6 +61,12 @@ static enum sand_rc check(const struct sand_cluster *cluster, struct sand_diag *
                          "cluster \"%s\": a cube of %" PRIu32 " places is no whole number of nodes "
                          "with %" PRIu32 " NICs",
                          cluster->name, s->block * s->block * s->block, type->n_nics);
+    if (s->twisted && !(s->block > 0 && s->circuits) && !fabric_twist_fits(s->size))
+        return sand_fail(diag, SAND_ERR_INPUT,
+                         "cluster \"%s\": a torus of %" PRIu32 " x %" PRIu32 " x %" PRIu32
+                         " cannot be twisted: its sides have to be n and 2n, at least one of each "
+                         "(4 x 4 x 8, 4 x 8 x 8); leave out twisted, or change a side",
+                         cluster->name, s->size[0], s->size[1], s->size[2]);
     if (s->spreading != SAND_SPREAD_STATIC)
         return sand_fail(diag, SAND_ERR_INPUT,
                          "cluster \"%s\": a torus routes dimension after dimension; spreading is "
@@ -78,6 +87,11 @@ static enum sand_rc shape(const struct sand_cluster *cluster, struct sand_fabric
     f->has_circuits = s->block > 0 && s->circuits;
     for (int d = 0; d < 3; d++)
         f->size[d] = s->size[d];
+    f->twisted = s->twisted;
+    if (f->twisted && fabric_twist_fits(f->size) &&
+        fabric_twist_open(f->size, &f->twist) != SAND_OK)
+        return sand_fail(diag, SAND_ERR_NOMEM,
+                         "cluster \"%s\": no memory for the ways of its torus", cluster->name);
     classes[SAND_LINK_TORUS] =
         (struct fabric_class){(uint64_t)f->n_endpoints * f->n_dims * 2, s->link->rate_Bps};
     return SAND_OK;
@@ -154,10 +168,13 @@ static uint32_t attempts(const struct sand_fabric *f)
     return 1;
 }
 
-static uint32_t step(const struct sand_fabric *f, uint32_t coordinate, uint32_t dim, uint32_t way)
+static void step(const struct sand_fabric *f, uint32_t at[3], uint32_t dim, uint32_t way)
 {
     const uint32_t size = side(f, dim);
-    return way == 0 ? (coordinate + 1) % size : (coordinate + size - 1) % size;
+    if (f->twist)
+        fabric_twist_step(f->twist, at, dim, way);
+    else
+        at[dim] = way == 0 ? (at[dim] + 1) % size : (at[dim] + size - 1) % size;
 }
 
 // Even or odd: where a flow starts in a dimension, and both its ends in the others.
@@ -175,6 +192,11 @@ static uint32_t way_round(const struct sand_fabric *f, const uint32_t from[3], c
                           uint32_t dim, uint32_t *n_steps)
 {
     const uint32_t size = side(f, dim), up = (to[dim] + size - from[dim]) % size;
+    if (f->twist) {
+        const int16_t *steps = fabric_twist_way(f->twist, from, to);
+        *n_steps = (uint32_t)abs(steps[dim]);
+        return steps[dim] < 0;
+    }
     if (f->slice && f->slice->is_mesh) {
         *n_steps = to[dim] > from[dim] ? to[dim] - from[dim] : from[dim] - to[dim];
         return to[dim] < from[dim];
@@ -200,7 +222,7 @@ static uint32_t route(const struct sand_fabric *f, uint32_t from, uint32_t to, u
         uint32_t steps, way = way_round(f, start, target, d, &steps);
         for (; steps > 0; steps--) {
             links[n++] = torus_link(f, join(f, at), d, way);
-            at[d] = step(f, at[d], d, way);
+            step(f, at, d, way);
         }
     }
     links[n++] = f->first[SAND_LINK_NIC_DOWN] + to;
@@ -221,7 +243,7 @@ static uint32_t neighbour(const struct sand_fabric *f, const struct sand_fabric_
     if (!is_in_slice(f, owner_at->owner))
         return owner_at->owner; // nobody's circuits
     split(f, owner_at->owner, at);
-    at[dim] = step(f, at[dim], dim, owner_at->port % 2);
+    step(f, at, dim, owner_at->port % 2);
     return join(f, at);
 }
 
@@ -253,14 +275,41 @@ static void name(const struct sand_fabric *f, const struct sand_fabric_owner *at
              at -> port % 2 == 0 ? '+' : '-');
 }
 
-// Cut across the longest side: two rings' worth of links per line, each way.
-static double bisection_Bps(const struct sand_fabric *f)
+// ---- halves ----
+
+// Links, one way, between the halves of the places in a dimension: two for every line along it, and
+// in a long dimension of a twisted torus those that close the rings of the short ones.
+static uint64_t links_across(const struct sand_fabric *f, uint32_t dim)
 {
-    uint32_t longest = f->size[0];
-    for (int d = 1; d < 3; d++)
-        longest = f->size[d] > longest ? f->size[d] : longest;
-    return 2.0 * (f->n_endpoints / longest) * f->links[f->first[SAND_LINK_TORUS]].capacity_Bps;
+    uint64_t n = 2 * (uint64_t)(f->n_endpoints / f->size[dim]);
+    for (uint32_t d = 0; f->twist && d < f->n_dims; d++)
+        if (2 * f->size[d] == f->size[dim])
+            n += f->n_endpoints / f->size[d];
+    return n;
 }
 
-const struct fabric_wiring fabric_torus = {shape, route, attempts, ends,          reverse, owner,
-                                           name,  count, place,    bisection_Bps, NULL};
+// The dimension across which the halves have fewest links in common, the first of equals.
+static uint32_t weakest_dim(const struct sand_fabric *f)
+{
+    uint32_t weakest = 0;
+    for (uint32_t d = 1; d < f->n_dims; d++)
+        if (links_across(f, d) < links_across(f, weakest))
+            weakest = d;
+    return weakest;
+}
+
+uint32_t sand_fabric_torus_next(const struct sand_fabric *f, uint32_t router, uint32_t dim)
+{
+    const struct sand_fabric_owner at = {.owner = router, .port = 2 * dim};
+    return neighbour(f, &at);
+}
+
+uint32_t sand_fabric_torus_order(const struct sand_fabric *f, uint32_t node)
+{
+    uint32_t at[3];
+    split(f, node * f->nics_per_node, at);
+    return at[weakest_dim(f)];
+}
+
+const struct fabric_wiring fabric_torus = {shape, route, attempts, ends,  reverse,
+                                           owner, name,  count,    place, NULL};

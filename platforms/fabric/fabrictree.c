@@ -317,21 +317,5 @@ static void name(const struct sand_fabric *f, const struct sand_fabric_owner *at
                  at->owner, at->port, at->core, way);
 }
 
-// The uplinks of the half that has least: of half the leaves within a pod, of half the pods. Two
-// leaves of a rail-only fabric on different rails are not joined at all.
-static double bisection_Bps(const struct sand_fabric *f)
-{
-    const uint32_t leaf = f->first[SAND_LINK_LEAF_UP], spine = f->first[SAND_LINK_SPINE_UP];
-    if (f->n_leaves == 1)
-        return INFINITY; // a switch passes on whatever its NICs send
-    if (f->leaf_trunks == 0 || (f->n_pods > 1 && !joins_pods(f)))
-        return 0;
-    double leaves = f->links[leaf].capacity_Bps * f->link_planes * f->n_leaves * f->leaf_trunks / 2;
-    if (!joins_pods(f) || f->n_pods < 2)
-        return leaves;
-    const double pods = f->links[spine].capacity_Bps / 2 * (f->first[SAND_LINK_SPINE_DOWN] - spine);
-    return pods < leaves ? pods : leaves;
-}
-
-const struct fabric_wiring fabric_tree = {shape, route, attempts, ends,          reverse, owner,
-                                          name,  count, place,    bisection_Bps, NULL};
+const struct fabric_wiring fabric_tree = {shape, route, attempts, ends,  reverse,
+                                          owner, name,  count,    place, NULL};

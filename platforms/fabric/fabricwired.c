@@ -239,15 +239,8 @@ static void name(const struct sand_fabric *f, const struct sand_fabric_owner *at
     snprintf(buffer, size, "%s > %s", from, to);
 }
 
-// No closed form; a minimum cut says it (sand_graph_bisection).
-static double bisection_Bps(const struct sand_fabric *f)
-{
-    (void)f;
-    return 0;
-}
-
-const struct fabric_wiring fabric_wired = {shape, route, attempts, ends,          reverse, owner,
-                                           name,  count, place,    bisection_Bps, rates};
+const struct fabric_wiring fabric_wired = {shape, route, attempts, ends,  reverse,
+                                           owner, name,  count,    place, rates};
 
 struct sand_fabric_switch sand_fabric_wired_switch(const struct sand_fabric *fabric, uint32_t which)
 {

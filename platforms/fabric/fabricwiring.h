@@ -28,7 +28,6 @@ struct fabric_wiring {
                  char *buffer, size_t size);
     void (*count)(const struct sand_fabric *fabric, struct sand_fabric_counts *counts);
     void (*place)(const struct sand_fabric *fabric, uint32_t nic, uint32_t *leaf, uint32_t *pod);
-    double (*bisection_Bps)(const struct sand_fabric *fabric);
     // Rates of the new links of a class that are not all alike; NULL: none.
     void (*rates)(const struct sand_cluster *cluster, struct sand_fabric *fabric);
 };

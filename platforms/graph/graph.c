@@ -9,6 +9,7 @@
 
 #include "fabric.h"
 #include "graphstorage.h"
+#include "graphsymmetry.h"
 #include "ids.h"
 #include "mem.h"
 
@@ -143,8 +144,10 @@ static void sort_nodes(struct sand_graph *g, const struct sand_fabric *f)
     for (uint32_t i = 0; i < g->n_nodes; i++)
         g->node_half[i] = sand_fabric_pod_of_node(f, i);
     g->n_pods = highest(g->node_half, g->n_nodes) + 1;
-    if (g->n_pods == 1)
-        for (uint32_t i = 0; i < g->n_nodes; i++)
+    for (uint32_t i = 0; i < g->n_nodes; i++)
+        if (f->kind == SAND_FABRIC_TORUS)
+            g->node_half[i] = sand_fabric_torus_order(f, i);
+        else if (g->n_pods == 1)
             g->node_half[i] = sand_fabric_leaf_of_node(f, i);
     if (highest(g->node_half, g->n_nodes) == 0)
         for (uint32_t i = 0; i < g->n_nodes; i++)
@@ -296,7 +299,8 @@ static enum sand_rc fill(struct sand_graph *g, const struct sand_fabric *f,
         place_leaves(g);
     if (graph_seat_storage(g, f, cluster) != SAND_OK)
         return no_memory(diag);
-    return index_neighbours(g, diag);
+    SAND_TRY(index_neighbours(g, diag));
+    return graph_find_symmetries(g, f) == SAND_OK ? SAND_OK : no_memory(diag);
 }
 
 // Impaired links of an aggregate bear its names ("leaf3 up"), which no cable of its own has: every
@@ -391,6 +395,7 @@ void sand_graph_free(struct sand_graph *graph)
     sand_free(graph->first);
     sand_free(graph->near);
     sand_free(graph->via);
+    sand_free(graph->symmetry);
     sand_free(graph);
 }
 

@@ -48,6 +48,9 @@ struct sand_graph {
     // Neighbours of switch s: near[first[s]] to near[first[s + 1] - 1], ascending; via[i] is the
     // edge to near[i].
     uint32_t *first, *near, *via;
+    // Symmetries, each a permutation of the switches that keeps edges, capacities and NICs, as
+    // checked edge by edge: switch s goes to symmetry[k * n_switches + s].
+    uint32_t *symmetry, n_symmetries;
 };
 
 // The switch graph of a cluster, every cable bundle at its own two switches whatever the spreading
@@ -140,9 +143,10 @@ struct sand_graph_distances {
     uint32_t diameter;                       // largest hops with pairs
     uint32_t n_searches, n_classes;          // searches made, of how many would make it exact
 };
-// One plane. Leaves with the same neighbours have the same distances, so one breadth-first search
-// per such class of leaves is exact; if that is more than 4e8 steps, evenly spaced classes stand
-// for all (n_searches < n_classes, and the diameter is a lower bound).
+// One plane. Leaves that a symmetry of the graph maps onto each other see the same distances, and
+// so do leaves with the same neighbours: one breadth-first search per such class is exact; if that
+// is more than 4e8 steps, evenly spaced classes stand for all (n_searches < n_classes, and the
+// diameter is a lower bound).
 enum sand_rc sand_graph_distances(const struct sand_graph *graph,
                                   struct sand_graph_distances *distances, struct sand_diag *diag);
 

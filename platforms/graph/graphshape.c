@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "graph.h"
+#include "graphsymmetry.h"
 #include "ids.h"
 #include "mem.h"
 #include "unionfind.h"
@@ -112,14 +113,20 @@ static size_t class_end(const struct twin *twins, size_t n, size_t begin)
     return end;
 }
 
+// One search in how many is affordable; at least 1.
+static uint64_t search_every(const struct sand_graph *g, uint64_t n_classes)
+{
+    const uint64_t affordable = MAX_STEPS / (2 * (uint64_t)g->n_edges + g->n_switches + 1) + 1;
+    return n_classes > affordable ? (n_classes + affordable - 1) / affordable : 1;
+}
+
 static void add_classes(struct search *s, struct twin *twins, struct sand_graph_distances *d)
 {
     const struct sand_graph *g = s->graph;
     size_t n = sort_leaves(g, twins), number = 0;
     for (size_t i = 0; i < n; i = class_end(twins, n, i))
         d->n_classes++;
-    uint64_t affordable = MAX_STEPS / (2 * (uint64_t)g->n_edges + g->n_switches + 1) + 1;
-    uint64_t every = (d->n_classes + affordable - 1) / affordable;
+    const uint64_t every = search_every(g, d->n_classes);
     for (size_t i = 0, end; i < n; i = end, number++) {
         end = class_end(twins, n, i);
         if (number % every != 0)
@@ -127,9 +134,47 @@ static void add_classes(struct search *s, struct twin *twins, struct sand_graph_
         add_class(s, twins + i, end - i, d->pairs);
         d->n_searches++;
     }
-    for (uint32_t hops = 1; hops <= SAND_GRAPH_MAX_HOPS; hops++)
-        if (d->pairs[hops] > 0)
-            d->diameter = hops;
+}
+
+static enum sand_rc add_twins(struct search *s, struct sand_graph_distances *d)
+{
+    struct twin *twins = sand_calloc(s->graph->n_switches, sizeof *twins);
+    if (twins == NULL)
+        return SAND_ERR_NOMEM;
+    add_classes(s, twins, d);
+    sand_free(twins);
+    return SAND_OK;
+}
+
+// Adds the pairs from `n` leaves that all see what leaf `from` sees.
+static void add_alike(struct search *s, uint32_t from, uint64_t n, uint64_t *pairs)
+{
+    const struct sand_graph *g = s->graph;
+    const uint64_t own = g->switches[from].n_endpoints;
+    search_from(s, from);
+    pairs[1] += n * own * (own - 1);
+    for (uint32_t leaf = 0; leaf < g->n_switches; leaf++)
+        if (leaf != from && g->switches[leaf].plane == 0)
+            pairs[capped(s->hops[leaf])] += n * own * g->switches[leaf].n_endpoints;
+}
+
+static enum sand_rc add_orbits(struct search *s, struct sand_graph_distances *d)
+{
+    const uint32_t n = s->graph->n_switches;
+    uint32_t *orbit = sand_calloc(n, sizeof *orbit), *members = sand_calloc(n, sizeof *members);
+    enum sand_rc rc = orbit && members ? graph_find_orbits(s->graph, orbit) : SAND_ERR_NOMEM;
+    for (uint32_t leaf = 0; leaf < n && rc == SAND_OK; leaf++)
+        if (orbit[leaf] != SAND_NONE)
+            d->n_classes += members[orbit[leaf]]++ == 0;
+    const uint64_t every = search_every(s->graph, d->n_classes);
+    for (uint32_t leaf = 0, number = 0; leaf < n && rc == SAND_OK; leaf++)
+        if (members[leaf] > 0 && number++ % every == 0) {
+            add_alike(s, leaf, members[leaf], d->pairs);
+            d->n_searches++;
+        }
+    sand_free(orbit);
+    sand_free(members);
+    return rc;
 }
 
 enum sand_rc sand_graph_distances(const struct sand_graph *graph,
@@ -138,16 +183,16 @@ enum sand_rc sand_graph_distances(const struct sand_graph *graph,
     *distances = (struct sand_graph_distances){0};
     struct search search = {graph, sand_calloc(graph->n_switches, sizeof(uint32_t)),
                             sand_calloc(graph->n_switches, sizeof(uint32_t))};
-    struct twin *twins = sand_calloc(graph->n_switches, sizeof *twins);
-    enum sand_rc rc = SAND_OK;
-    if (search.hops && search.queue && twins)
-        add_classes(&search, twins, distances);
-    else
-        rc = no_memory(diag);
+    enum sand_rc rc = SAND_ERR_NOMEM;
+    if (search.hops && search.queue)
+        rc = graph->n_symmetries > 0 ? add_orbits(&search, distances)
+                                     : add_twins(&search, distances);
+    for (uint32_t hops = 1; hops <= SAND_GRAPH_MAX_HOPS; hops++)
+        if (distances->pairs[hops] > 0)
+            distances->diameter = hops;
     sand_free(search.hops);
     sand_free(search.queue);
-    sand_free(twins);
-    return rc;
+    return rc == SAND_OK ? SAND_OK : no_memory(diag);
 }
 
 // ---- pieces ----

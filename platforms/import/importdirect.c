@@ -39,21 +39,41 @@ static void split(const struct import_direct *d, uint32_t n, uint32_t at[3])
     at[2] = cube / x / y * b + inside / b / b;
 }
 
+// The sides of a twisted torus are n and 2n (and 1): what closes a ring of n also leads n places on
+// in the dimensions of 2n (Camara et al., IEEE TPDS 21(12), 2010).
+static uint32_t twist_of(const struct import_direct *d)
+{
+    uint32_t n = UINT32_MAX;
+    for (int i = 0; i < 3; i++)
+        n = d->size[i] > 1 && d->size[i] < n ? d->size[i] : n;
+    for (int i = 0; i < 3; i++)
+        if (d->size[i] > 1 && d->size[i] != n && d->size[i] != 2 * (uint64_t)n)
+            return 0;
+    return d->twisted ? n : 0;
+}
+
+static int leads_to(const struct import_direct *d, const uint32_t from[3], const uint32_t to[3],
+                    int dim)
+{
+    const uint32_t n = twist_of(d);
+    uint32_t at[3] = {from[0], from[1], from[2]};
+    at[dim] = (at[dim] + 1) % d->size[dim];
+    for (int i = 0; i < 3 && at[dim] == 0 && d->size[dim] == n; i++)
+        if (d->size[i] == 2 * n)
+            at[i] = (at[i] + n) % d->size[i];
+    return memcmp(at, to, sizeof at) == 0;
+}
+
 // The dimension in which two places are neighbours; 3: they are none.
 static int dimension_of(const struct import_direct *d, uint32_t a, uint32_t b)
 {
     uint32_t x[3], y[3];
-    int found = 3, n = 0;
     split(d, a, x);
     split(d, b, y);
-    for (int i = 0; i < 3; i++) {
-        if (x[i] == y[i])
-            continue;
-        n++;
-        if ((x[i] + 1) % d->size[i] == y[i] || (y[i] + 1) % d->size[i] == x[i])
-            found = i;
-    }
-    return n == 1 ? found : 3;
+    for (int i = 0; i < 3; i++)
+        if (a != b && (leads_to(d, x, y, i) || leads_to(d, y, x, i)))
+            return i;
+    return 3;
 }
 
 static int has_cubes(const struct import_direct *d)

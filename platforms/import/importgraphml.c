@@ -53,12 +53,11 @@ enum word {
 };
 
 // What the XML has under the same name; word N_WORDS + index.
-static const char *const fabric_extras[] = {"rails",      "nonminimal",    "circuits",
-                                            "switching",  "cross_rail",    "adaptive_efficiency",
-                                            "hash_seed",  "queue_pairs",   "hash_polarised",
-                                            "loss",       "loss_window",   "convergence",
-                                            "latency",    "spine_latency", "core_latency",
-                                            "node_cable", "leaf_cable",    "core_cable"};
+static const char *const fabric_extras[] = {
+    "rails",        "nonminimal",          "circuits",    "twisted",     "switching",
+    "cross_rail",   "adaptive_efficiency", "hash_seed",   "queue_pairs", "hash_polarised",
+    "loss",         "loss_window",         "convergence", "latency",     "spine_latency",
+    "core_latency", "node_cable",          "leaf_cable",  "core_cable"};
 static const char *const cluster_extras[] = {"racks_per_pdu", "rack_pitch",  "row_pitch",
                                              "hall_pitch",    "cable_slack", "pue"};
 enum {
@@ -529,6 +528,14 @@ static const char *bare_node(const char *text)
     return slash ? slash + 1 : text;
 }
 
+static int says_yes(const struct graphml *g, const char *name)
+{
+    for (size_t i = 0; i < N_FABRIC_EXTRAS; i++)
+        if (strcmp(fabric_extras[i], name) == 0)
+            return g->values[N_WORDS + i] && strcmp(g->values[N_WORDS + i], "yes") == 0;
+    return 0;
+}
+
 // A fabric of the kind that the file says, if its switches and cables are those of the kind; a
 // regular fat tree; else every switch and cable.
 static int write_nearest(struct import_job *job, struct graphml *g, const struct import_node *node)
@@ -545,7 +552,8 @@ static int write_nearest(struct import_job *job, struct graphml *g, const struct
         .leaf_links = whole(job, 0, "leaf_links", g->values[W_LEAF_LINKS]),
         .size = {whole(job, 0, "x", g->values[W_X]), whole(job, 0, "y", g->values[W_Y]),
                  whole(job, 0, "z", g->values[W_Z])},
-        .block = whole(job, 0, "block", g->values[W_BLOCK])};
+        .block = whole(job, 0, "block", g->values[W_BLOCK]),
+        .twisted = says_yes(g, "twisted")};
     if (job->n_refused > 0)
         return 0;
     if (kind && strcmp(kind, "torus") == 0 && import_is_torus(&g->graph, &g->tree, &direct))

@@ -108,6 +108,7 @@ struct import_direct {
     uint32_t groups, routers, per_router, global_links;
     uint32_t leaves, spines, per_leaf, leaf_links; // dragonfly+, of a group
     uint32_t size[3], block;
+    int twisted; // torus, if its sides are n and 2n
 };
 // Whether the graph is exactly that: its switches in order, every cable, a NIC after the other.
 int import_is_torus(const struct import_graph *graph, const struct import_tree *tree,

@@ -21,6 +21,9 @@ enum sand_rc sand_cli_with_graph(const struct sand_cli_load *load, sand_cli_grap
 char *sand_cli_bandwidth(double Bps, char *buffer);
 char *sand_cli_percent(double part, double whole, char *buffer);
 
+// What every sub-verb means by a bisection, in words.
+extern const char sand_cli_bisection_is[];
+
 // Whether the argument of --format asks for JSON; anything but text and json ends the program.
 int sand_cli_is_json(struct argp_state *state, const char *format);
 

@@ -53,6 +53,8 @@ enum sand_rc sand_cli_with_graph(const struct sand_cli_load *load, sand_cli_grap
     return rc;
 }
 
+const char sand_cli_bisection_is[] = "minimum cut between halves of the nodes, cables at line rate";
+
 int sand_cli_is_json(struct argp_state *state, const char *format)
 {
     if (strcmp(format, "json") != 0 && strcmp(format, "text") != 0)

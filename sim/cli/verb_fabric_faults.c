@@ -61,10 +61,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     }
 }
 
-static void print_header(double healthy_Bps, double storage_Bps)
+static void print_header(double healthy_Bps, double storage_Bps, const struct sand_cluster *cluster)
 {
     char value[48];
-    printf("bisection, healthy: %s\n", sand_cli_bandwidth(healthy_Bps, value));
+    printf("bisection: %s (%s%s)\n", sand_cli_bandwidth(healthy_Bps, value), sand_cli_bisection_is,
+           cluster->n_impaired > 0 ? "; as impaired as described" : "");
     if (storage_Bps > 0)
         printf("ports of storage: %s\n", sand_cli_bandwidth(storage_Bps, value));
     printf("%-24s %7s %9s %8s %8s %8s %12s %9s%s\n", "domain", "alike", "switches", "dead",
@@ -106,11 +107,12 @@ static void print_domain_json(const struct sand_graph *g, const struct sand_faul
     printf("}");
 }
 
-static void print_all(const struct sand_graph *g, const struct sand_fault_domain *domains, size_t n,
-                      double healthy_Bps, int is_json)
+static void print_all(const struct sand_cluster *cluster, const struct sand_graph *g,
+                      const struct sand_fault_domain *domains, size_t n, double healthy_Bps,
+                      int is_json)
 {
     if (!is_json) {
-        print_header(healthy_Bps, sand_graph_storage_Bps(g));
+        print_header(healthy_Bps, sand_graph_storage_Bps(g), cluster);
         for (size_t i = 0; i < n; i++)
             print_domain(g, &domains[i], healthy_Bps);
         return;
@@ -163,7 +165,7 @@ static enum sand_rc print_faults(const struct sand_experiment *experiment,
     SAND_TRY(sand_graph_bisection(graph, NULL, &healthy, diag));
     const enum sand_rc rc = find_domains(experiment, graph, faults, &domains, &n, diag);
     if (rc == SAND_OK)
-        print_all(graph, domains, n, healthy.value_Bps, faults->is_json);
+        print_all(&experiment->cluster, graph, domains, n, healthy.value_Bps, faults->is_json);
     sand_free(domains);
     return rc;
 }

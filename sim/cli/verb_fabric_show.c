@@ -1,7 +1,6 @@
 // sandtable fabric show: what the fabric of a cluster is, in words.
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <inttypes.h>
-#include <math.h>
 
 #include "clifabric.h"
 #include "fabric.h"
@@ -17,9 +16,14 @@ static const char doc[] =
     "  sandtable fabric show experiment.xml\n"
     "  sandtable fabric show experiment.xml --set cluster/fat_tree/@leaf_oversubscription=3:1\n"
     "\n"
-    "Prints tiers, switch counts, oversubscription, the bisection by closed form, spreading (of a "
+    "Prints tiers, switch counts, oversubscription, the bisection, spreading (of a "
     "hash what its collisions cost, over many seeds), "
     "scale-up domains and losses of the cluster's fabric. Exit status 3 if it cannot be built.";
+
+// Between the halves: at line rate, and what spreading reaches of that.
+struct bisection {
+    double line_Bps, spread_Bps;
+};
 
 static const char *rate(double Bps, char buffer[48])
 {
@@ -106,8 +110,10 @@ static void print_direct(const struct sand_fabric *f)
                "routers", f->endpoints_per_router, f->routers - 1, f->global_links);
         return;
     }
-    printf("%-16s torus of %" PRIu32 " x %" PRIu32 " x %" PRIu32 ", dimension-ordered routing\n",
-           "fabric", f->size[0], f->size[1], f->size[2]);
+    printf("%-16s %s of %" PRIu32 " x %" PRIu32 " x %" PRIu32 ", %s dimension after dimension%s\n",
+           "fabric", f->twist ? "twisted torus" : "torus", f->size[0], f->size[1], f->size[2],
+           f->twist ? "shortest ways," : "routes",
+           f->twisted && f->has_circuits ? "; slices of n and 2n are twisted" : "");
     if (f->block > 0)
         printf("%-16s of side %" PRIu32 ", joined by %" PRIu64 " optical circuit switches\n",
                "cubes", f->block, c.circuit_switches);
@@ -137,7 +143,7 @@ static void print_flows(const struct sand_fabric *f, const struct sand_fabric_sp
 }
 
 static void show_text(const struct sand_cluster *cluster, const struct sand_fabric *f,
-                      double bisection_Bps)
+                      const struct bisection *b)
 {
     char text[48], each[48];
     printf("%-16s %s\n", "cluster", cluster->name);
@@ -165,18 +171,21 @@ static void show_text(const struct sand_cluster *cluster, const struct sand_fabr
     for (size_t i = 0; i < cluster->n_impaired; i++)
         printf("%-16s %s: speed %g, loss %g\n", "impaired", cluster->impaired[i].part,
                cluster->impaired[i].speed, cluster->impaired[i].loss);
-    if (bisection_Bps > 0)
-        printf("%-16s %s one way, %s a GPU (nominal: everything healthy, no loss)\n", "bisection",
-               rate(bisection_Bps, text),
-               rate(bisection_Bps / ((double)f->n_nodes * f->gpus_per_node), each));
-    else if (f->n_nodes == 1)
+    if (b->line_Bps > 0)
+        printf("%-16s %s one way, %s a GPU (%s; everything healthy, no loss)\n", "bisection",
+               rate(b->line_Bps, text),
+               rate(b->line_Bps / ((double)f->n_nodes * f->gpus_per_node), each),
+               sand_cli_bisection_is);
+    if (b->line_Bps > 0 && b->spread_Bps != b->line_Bps)
+        printf("%-16s adaptive spreading reaches %s of it\n", "", rate(b->spread_Bps, text));
+    if (f->n_nodes == 1)
         printf("%-16s none: one node has no halves\n", "bisection");
-    else
-        printf("%-16s none: not all halves are joined by the network\n", "bisection");
+    else if (!(b->line_Bps > 0))
+        printf("%-16s none: no network joins the halves\n", "bisection");
 }
 
 static void show_json(const struct sand_cluster *cluster, const struct sand_fabric *f,
-                      double bisection_Bps)
+                      const struct bisection *b)
 {
     static const char *const kinds[] = {
         "fat_tree", "rail_optimised", "rail_only", "dragonfly_plus", "dragonfly", "torus", "wired"};
@@ -194,7 +203,9 @@ static void show_json(const struct sand_cluster *cluster, const struct sand_fabr
     printf("  \"leaves\": %" PRIu64 ",\n  \"spines\": %" PRIu64 ",\n  \"cores\": %" PRIu64
            ",\n  \"routers\": %" PRIu64 ",\n  \"impaired\": %zu,\n  \"bisection_Bps\": ",
            c.leaves, c.spines, c.cores, c.routers, cluster->n_impaired);
-    sand_json_number(stdout, bisection_Bps);
+    sand_json_number(stdout, b->line_Bps);
+    printf(",\n  \"bisection_after_spreading_Bps\": ");
+    sand_json_number(stdout, b->spread_Bps);
     printf("\n}\n");
 }
 
@@ -220,32 +231,46 @@ static enum sand_rc print_collisions(const struct sand_fabric *f, struct sand_di
     return SAND_OK;
 }
 
-// By closed form; of a wired fabric, which has none, by a minimum cut of it as built.
-static enum sand_rc bisect(const struct sand_cluster *cluster, const struct sand_fabric *f,
-                           double *bisection_Bps, struct sand_diag *diag)
+// By a minimum cut of the fabric as built, nothing impaired; links between switches have
+// `efficiency` of their rate.
+static enum sand_rc bisect(const struct sand_cluster *cluster, double efficiency, double *Bps,
+                           struct sand_diag *diag)
 {
     struct sand_graph *graph = NULL;
     struct sand_graph_cut cut = {0};
-    *bisection_Bps = sand_fabric_bisection_Bps(f);
-    if (f->kind != SAND_FABRIC_WIRED || f->n_nodes < 2)
-        return SAND_OK;
     struct sand_cluster healthy = *cluster;
     healthy.n_impaired = 0;
-    SAND_TRY(sand_graph_build(&healthy, &graph, diag));
+    SAND_TRY(sand_graph_build(&healthy, &graph, NULL));
+    for (uint32_t i = 0; i < graph->n_edges; i++)
+        graph->edges[i].capacity_Bps *= efficiency;
     const enum sand_rc rc = sand_graph_bisection(graph, NULL, &cut, diag);
-    *bisection_Bps = fmin(cut.value_Bps, cut.injection_Bps);
+    *Bps = cut.value_Bps;
     sand_graph_free(graph);
     return rc;
+}
+
+static enum sand_rc bisect_both(const struct sand_cluster *cluster, struct bisection *bisection,
+                                struct sand_diag *diag)
+{
+    *bisection = (struct bisection){0};
+    if (cluster->n_nodes < 2)
+        return SAND_OK;
+    SAND_TRY(bisect(cluster, 1, &bisection->line_Bps, diag));
+    bisection->spread_Bps = bisection->line_Bps;
+    if (cluster->fabric.spreading == SAND_SPREAD_ADAPTIVE)
+        SAND_TRY(
+            bisect(cluster, cluster->fabric.adaptive_efficiency, &bisection->spread_Bps, diag));
+    return SAND_OK;
 }
 
 static enum sand_rc show(const struct sand_cluster *cluster, int is_json, struct sand_diag *diag)
 {
     struct sand_fabric *f = NULL;
     SAND_TRY(sand_fabric_build(cluster, &f, diag));
-    double bisection_Bps = 0;
-    enum sand_rc rc = bisect(cluster, f, &bisection_Bps, diag);
+    struct bisection bisection = {0};
+    enum sand_rc rc = bisect_both(cluster, &bisection, diag);
     if (rc == SAND_OK)
-        (is_json ? show_json : show_text)(cluster, f, bisection_Bps);
+        (is_json ? show_json : show_text)(cluster, f, &bisection);
     if (rc == SAND_OK && !is_json && f->spreading == SAND_SPREAD_HASH && f->n_nodes > 1)
         rc = print_collisions(f, diag);
     sand_fabric_free(f);

@@ -111,6 +111,7 @@ struct sand_fabric_spec {
     // Torus: NICs in x, then y, then z; cubes of block^3, one after
     // another (0: none).
     uint32_t size[3], block;
+    int twisted;        // torus, or what circuits make of cubes, where its shape allows it
     int circuits;       // cubes are joined by circuit switches, not by cables
     double switching_s; // until another cube's circuits carry traffic; below 0: not given
     // Wired.

@@ -259,6 +259,13 @@ static const struct spec_field torus_fields[] = {
          "Optical circuit switches join the cubes' faces: a job's cubes, wherever they stand, are "
          "a torus of its own, and a cube that fails is switched for another. no: cables join "
          "them as they stand, and a job takes neighbours that form a box."},
+    {.name = "twisted",
+     SPEC_MEMBER(SPEC_YESNO, struct sand_fabric_spec, twisted),
+     SPEC_PRESET("no"),
+     .doc = "Sides of n and 2n (4x4x8, 4x8x8): what closes a ring of n also leads n places on in "
+            "every dimension of 2n, which shortens the ways and doubles the bisection (TPU v4: "
+            "Jouppi et al., ISCA 2023). With circuits every job's torus is, whose shape allows it; "
+            "without, the torus as described, which must."},
     {.name = "switching",
      SPEC_QUANTITY(SAND_DIM_TIME, struct sand_fabric_spec, switching_s),
      .need = SPEC_OPTIONAL,

@@ -48,7 +48,6 @@ Test(fabric_dragonfly_plus, the_largest_of_36_ports)
     cr_expect_eq(c.leaf_spine_cables, 325 * 18 * 18);
     cr_expect_eq(c.global_cables, 325 * 324 / 2);
     cr_expect_eq(fabric->group_links, 1);
-    cr_expect_float_eq(sand_fabric_bisection_Bps(fabric), 162.0 * 163 * 50e9, 1);
     sand_fabric_free(fabric);
 }
 
@@ -209,7 +208,6 @@ Test(fabric_dragonfly_plus, an_aggregate_is_the_sum_of_its_cables)
     struct sand_fabric *cables = build(&f);
     f.cluster.fabric.spreading = SAND_SPREAD_EVEN;
     struct sand_fabric *bundles = build(&f);
-    cr_expect_eq(sand_fabric_bisection_Bps(bundles), sand_fabric_bisection_Bps(cables));
     uint32_t links[SAND_ROUTE_MAX];
     for (uint32_t lost = 0; lost <= 3; lost++) {
         for (int c = 0; c < 3; c++)

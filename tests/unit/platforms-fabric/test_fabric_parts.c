@@ -90,6 +90,5 @@ Test(fabric_parts, meta_24k)
     cr_assert_eq(sand_fabric_build(&f.cluster, &fabric, NULL), SAND_OK);
     cr_expect_eq(fabric->n_pods, 8);
     cr_expect_eq(fabric->n_leaves, 1536);
-    cr_expect_float_eq(sand_fabric_bisection_Bps(fabric), 24576 * 50e9 / 2 / 7, 1e6);
     sand_fabric_free(fabric);
 }

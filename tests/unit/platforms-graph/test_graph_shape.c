@@ -25,6 +25,41 @@ Test(graph_shape, distance_classes_of_a_fat_tree)
     sand_graph_free(g);
 }
 
+// One search stands for all routers of a torus, twisted or not, because a step in each dimension
+// maps it onto itself: the same classes as of a search from every router. A dead cable breaks it.
+Test(graph_shape, distances_of_tori_by_symmetry)
+{
+    static const struct {
+        uint32_t size[3];
+        int twisted, broken;
+        uint32_t searches;
+    } rows[] = {
+        {{4, 3, 2}, 0, 0, 1}, {{4, 4, 8}, 1, 0, 1}, {{5, 5, 1}, 0, 0, 1}, {{4, 4, 4}, 0, 1, 64}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct plant p;
+        const struct sand_impaired cable = {.part = "nic0 x+", .speed = 0};
+        plant_set(&p, rows[i].size[0] * rows[i].size[1] * rows[i].size[2], 1, 0);
+        p.cluster.fabric =
+            (struct sand_fabric_spec){.kind = SAND_FABRIC_TORUS,
+                                      .size = {rows[i].size[0], rows[i].size[1], rows[i].size[2]},
+                                      .twisted = rows[i].twisted,
+                                      .spreading = SAND_SPREAD_STATIC,
+                                      .link = &p.port};
+        p.cluster.impaired = &cable;
+        p.cluster.n_impaired = rows[i].broken ? 1 : 0;
+        struct sand_graph *g = plant_graph(&p);
+        struct sand_graph_distances by_symmetry, one_by_one;
+        cr_assert_eq(sand_graph_distances(g, &by_symmetry, NULL), SAND_OK);
+        g->n_symmetries = 0;
+        cr_assert_eq(sand_graph_distances(g, &one_by_one, NULL), SAND_OK);
+        cr_expect_leq(by_symmetry.n_searches, rows[i].searches);
+        cr_expect_arr_eq(by_symmetry.pairs, one_by_one.pairs, sizeof by_symmetry.pairs);
+        cr_expect_eq(by_symmetry.diameter, one_by_one.diameter);
+        cr_expect_gt(one_by_one.n_searches, 1);
+        sand_graph_free(g);
+    }
+}
+
 // Random trees: the classes together are all ordered pairs, and hops of every pair agree with the
 // path search of igraph.
 Test(graph_shape, distances_agree_with_paths)
