@@ -6,109 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "importgraphmlwords.h"
 #include "importmarkup.h"
 #include "importtree.h"
 #include "importwords.h"
 #include "units.h"
-
-// A value by name, whatever the key is called in the file.
-enum word {
-    W_TIER,
-    W_ENDPOINTS,
-    W_KIND,
-    W_LABEL,    // of nodes
-    W_CAPACITY, // of edges
-    W_NAME,
-    W_NODES,
-    W_NICS,
-    W_NODE_TYPE,
-    W_NIC_RATE,
-    W_PORT_RATE,
-    W_SPREADING,
-    W_RADIX, // of graphs
-    W_LEAF_RATIO,
-    W_FABRIC,
-    W_LINK,
-    W_POD_RATIO,
-    W_PER_RACK,
-    W_PER_ROW,
-    W_PER_HALL,
-    W_POD, // of nodes
-    W_FIRST_NIC,
-    W_N_NICS, // of edges
-    W_GROUPS, // of graphs: dragonfly
-    W_ROUTERS,
-    W_PER_ROUTER,
-    W_GLOBAL_LINKS,
-    W_LEAVES, // dragonfly+
-    W_SPINES,
-    W_PER_LEAF,
-    W_LEAF_LINKS,
-    W_X, // torus
-    W_Y,
-    W_Z,
-    W_BLOCK,
-    W_IGNORED, // understood, and of no use here
-    N_WORDS
-};
-
-// What the XML has under the same name; word N_WORDS + index.
-static const char *const fabric_extras[] = {
-    "rails",        "nonminimal",          "circuits",    "twisted",     "switching",
-    "cross_rail",   "adaptive_efficiency", "hash_seed",   "queue_pairs", "hash_polarised",
-    "loss",         "loss_window",         "convergence", "latency",     "spine_latency",
-    "core_latency", "node_cable",          "leaf_cable",  "core_cable"};
-static const char *const cluster_extras[] = {"racks_per_pdu", "rack_pitch",  "row_pitch",
-                                             "hall_pitch",    "cable_slack", "pue"};
-enum {
-    N_FABRIC_EXTRAS = sizeof fabric_extras / sizeof *fabric_extras,
-    N_CLUSTER_EXTRAS = sizeof cluster_extras / sizeof *cluster_extras,
-    N_VALUES = N_WORDS + N_FABRIC_EXTRAS + N_CLUSTER_EXTRAS
-};
-
-static const struct {
-    const char *name, *of;
-    unsigned word;
-} words[] = {
-    {"tier", "node", W_TIER},
-    {"endpoints", "node", W_ENDPOINTS},
-    {"kind", "node", W_KIND},
-    {"type", "node", W_KIND},
-    {"label", "node", W_LABEL},
-    {"name", "node", W_LABEL},
-    {"pod", "node", W_POD},
-    {"plane", "node", W_IGNORED},
-    {"capacity", "edge", W_CAPACITY},
-    {"bandwidth", "edge", W_CAPACITY},
-    {"nic", "edge", W_FIRST_NIC},
-    {"nics", "edge", W_N_NICS},
-    {"groups", "graph", W_GROUPS},
-    {"routers", "graph", W_ROUTERS},
-    {"endpoints_per_router", "graph", W_PER_ROUTER},
-    {"global_links", "graph", W_GLOBAL_LINKS},
-    {"leaves", "graph", W_LEAVES},
-    {"spines", "graph", W_SPINES},
-    {"endpoints_per_leaf", "graph", W_PER_LEAF},
-    {"leaf_links", "graph", W_LEAF_LINKS},
-    {"x", "graph", W_X},
-    {"y", "graph", W_Y},
-    {"z", "graph", W_Z},
-    {"block", "graph", W_BLOCK},
-    {"fabric", "graph", W_FABRIC},
-    {"link", "graph", W_LINK},
-    {"nodes", "graph", W_NODES},
-    {"nics_per_node", "graph", W_NICS},
-    {"node_type", "graph", W_NODE_TYPE},
-    {"nic_rate", "graph", W_NIC_RATE},
-    {"port_rate", "graph", W_PORT_RATE},
-    {"spreading", "graph", W_SPREADING},
-    {"radix", "graph", W_RADIX},
-    {"leaf_oversubscription", "graph", W_LEAF_RATIO},
-    {"pod_oversubscription", "graph", W_POD_RATIO},
-    {"nodes_per_rack", "graph", W_PER_RACK},
-    {"racks_per_row", "graph", W_PER_ROW},
-    {"rows_per_hall", "graph", W_PER_HALL},
-};
 
 struct key {
     const char *id, *name;
@@ -140,27 +42,13 @@ static size_t count_elements(const xmlNode *parent, const char *name)
     return n;
 }
 
-static const char *extra_name(unsigned i)
-{
-    return i < N_FABRIC_EXTRAS ? fabric_extras[i] : cluster_extras[i - N_FABRIC_EXTRAS];
-}
-
 static struct key read_key(struct import_job *job, const xmlNode *element)
 {
     struct key key = {.id = import_markup_attribute(element, "id"),
                       .name = import_markup_attribute(element, "attr.name")};
     const char *of = import_markup_attribute(element, "for");
-    for (size_t i = 0; i < sizeof words / sizeof *words && key.name && !key.is_known; i++)
-        if (strcmp(words[i].name, key.name) == 0 &&
-            (of == NULL || strcmp(of, "all") == 0 || strcmp(of, words[i].of) == 0)) {
-            key.word = words[i].word;
-            key.is_known = 1;
-        }
-    for (unsigned i = 0; i < N_FABRIC_EXTRAS + N_CLUSTER_EXTRAS && key.name && !key.is_known; i++)
-        if (strcmp(extra_name(i), key.name) == 0 && of && strcmp(of, "graph") == 0) {
-            key.word = N_WORDS + i;
-            key.is_known = 1;
-        }
+    key.word = key.name ? import_graphml_word(key.name, of) : N_VALUES;
+    key.is_known = key.word < N_VALUES;
     if (import_markup_attribute(element, "yfiles.type") != NULL) { // of yEd: how things look
         key.word = W_IGNORED;
         key.is_known = 1;
@@ -450,7 +338,8 @@ static size_t take_some(const struct graphml *g, unsigned first, unsigned n,
     size_t taken = 0;
     for (unsigned i = first; i < first + n; i++)
         if (g->values[N_WORDS + i] != NULL)
-            extras[taken++] = (struct import_extra){extra_name(i), g->values[N_WORDS + i]};
+            extras[taken++] =
+                (struct import_extra){import_graphml_extra(i), g->values[N_WORDS + i]};
     return taken;
 }
 
@@ -530,10 +419,8 @@ static const char *bare_node(const char *text)
 
 static int says_yes(const struct graphml *g, const char *name)
 {
-    for (size_t i = 0; i < N_FABRIC_EXTRAS; i++)
-        if (strcmp(fabric_extras[i], name) == 0)
-            return g->values[N_WORDS + i] && strcmp(g->values[N_WORDS + i], "yes") == 0;
-    return 0;
+    const char *text = g->values[import_graphml_word(name, "graph")];
+    return text != NULL && strcmp(text, "yes") == 0;
 }
 
 // A fabric of the kind that the file says, if its switches and cables are those of the kind; a
