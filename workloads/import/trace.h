@@ -19,7 +19,8 @@
     X(FEW_FIELDS, DROPPED, "has too few fields")                                                   \
     X(BAD_NUMBER, DROPPED, "has a field that is no number of that column's kind")                  \
     X(BAD_SUBMIT, DROPPED, "has no submit time")                                                   \
-    X(PARTIAL, DROPPED, "is a part of a job that has a row of its own (status 2, 3 or 4)")         \
+    X(PARTIAL, DROPPED,                                                                            \
+      "is a part of a job that has a row of its own (status 2, 3 or 4, or a step of Slurm)")       \
     X(NEVER_RAN, DROPPED, "was cancelled before it started")                                       \
     X(NO_RUN, DROPPED, "has a run time that is unknown, zero or negative")                         \
     X(NO_SIZE, DROPPED, "has no processors, nodes or GPUs")                                        \
@@ -77,8 +78,9 @@ enum sand_trace_fields {
     SAND_TRACE_FIELD_COUNT
 };
 
-// Which column of a CSV holds a field. Units of times: ns us ms s min h d, and for submit, start
-// and end also "date" (YYYY-MM-DD HH:MM:SS); of sizes: "1" or "milli". NULL: s, 1.
+// Which column of a CSV holds a field. Units of times: ns us ms s min h d, for submit, start and
+// end also "date" (YYYY-MM-DD HH:MM:SS), for the others "clock" (D-HH:MM:SS); of sizes: "1",
+// "milli" or "tres" (gres/gpu=8,node=1,cpu=96). NULL: s, 1.
 struct sand_trace_column {
     enum sand_trace_fields field;
     const char *column, *unit;
@@ -115,7 +117,7 @@ struct sand_trace_options {
     int drop_duplicates;  // rows equal to an earlier one byte by byte
     int drop_fractions;   // else a fraction of a GPU or processor is rounded up
     int32_t utc_offset_s; // of dates that state none; 0: UTC
-    char delimiter;       // CSV; 0: ','
+    char delimiter;       // CSV; 0: ',', or the '|', tab or ';' of a header line without one
     const struct sand_trace_column *columns;
     size_t n_columns;
     const struct sand_trace_class *classes;

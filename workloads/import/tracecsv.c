@@ -22,6 +22,7 @@ struct trace_csv {
     const struct sand_trace_column *columns;
     size_t n_columns;
     const struct trace_unit *units[SAND_TRACE_FIELD_COUNT];
+    int is_slurm; // a column has a notation of Slurm: ids with a dot are steps of jobs
     uint32_t at[SAND_TRACE_FIELD_COUNT]; // position of a field in the row, SAND_NONE: not mapped
     size_t n_header;
     // The row being read: its texts one after another, each with a NUL.
@@ -58,6 +59,18 @@ static void take_row(int end, void *self)
     (void)self; // a row is a line
 }
 
+// Between bars quotes are letters: sacct writes names of jobs as they are. (A row with the control
+// character that quotes are here instead does not get this far.)
+static void init_parser(struct trace_csv *csv, char delimiter)
+{
+    csv_init(&csv->parser, CSV_STRICT | CSV_STRICT_FINI);
+    csv_set_realloc_func(&csv->parser, csv_realloc);
+    csv_set_free_func(&csv->parser, sand_free);
+    csv_set_delim(&csv->parser, (unsigned char)delimiter);
+    if (delimiter == '|')
+        csv_set_quote(&csv->parser, 1);
+}
+
 static enum sand_trace_reason split_line(struct trace_csv *csv, const struct trace_line *line,
                                          int *out_of_memory)
 {
@@ -70,10 +83,7 @@ static enum sand_trace_reason split_line(struct trace_csv *csv, const struct tra
     *out_of_memory = csv_error(&csv->parser) == CSV_ENOMEM;
     char delimiter = (char)csv_get_delim(&csv->parser);
     csv_free(&csv->parser); // back to the beginning of a row
-    csv_init(&csv->parser, CSV_STRICT | CSV_STRICT_FINI);
-    csv_set_delim(&csv->parser, (unsigned char)delimiter);
-    csv_set_realloc_func(&csv->parser, csv_realloc);
-    csv_set_free_func(&csv->parser, sand_free);
+    init_parser(csv, delimiter);
     return SAND_TRACE_QUOTING;
 }
 
@@ -91,11 +101,7 @@ enum sand_rc trace_csv_open(struct sand_trace *trace, struct sand_diag *diag)
     if (!csv)
         return sand_fail(diag, SAND_ERR_NOMEM, "%s: out of memory", trace->path);
     trace->csv = csv;
-    csv_init(&csv->parser, CSV_STRICT | CSV_STRICT_FINI);
-    csv_set_realloc_func(&csv->parser, csv_realloc);
-    csv_set_free_func(&csv->parser, sand_free);
-    if (trace->options.delimiter != '\0')
-        csv_set_delim(&csv->parser, (unsigned char)trace->options.delimiter);
+    init_parser(csv, trace->options.delimiter != '\0' ? trace->options.delimiter : ',');
     int preset = trace->format == SAND_TRACE_PHILLY;
     csv->columns = preset ? philly : trace->options.columns;
     csv->n_columns = preset ? sizeof philly / sizeof philly[0] : trace->options.n_columns;
@@ -104,6 +110,7 @@ enum sand_rc trace_csv_open(struct sand_trace *trace, struct sand_diag *diag)
         const char *unit = column->unit;
         csv->units[column->field] = is_time(column->field) ? trace_time_unit(unit ? unit : "s")
                                                            : trace_size_unit(unit ? unit : "1");
+        csv->is_slurm |= csv->units[column->field]->notation >= TRACE_AS_CLOCK;
     }
     return SAND_OK;
 }
@@ -157,6 +164,18 @@ static enum sand_rc find_column(struct sand_trace *trace, const struct sand_trac
     return SAND_ERR_INPUT;
 }
 
+// As the caller says, else a comma, or what parts the columns of a header line that has none.
+static char delimiter_of(const struct sand_trace *trace, const struct trace_line *line)
+{
+    static const char others[] = "|\t;";
+    if (trace->options.delimiter != '\0' || trace->format == SAND_TRACE_PHILLY)
+        return (char)csv_get_delim(&trace->csv->parser);
+    for (size_t i = 0; others[i] != '\0' && !memchr(line->text, ',', line->length); i++)
+        if (memchr(line->text, others[i], line->length))
+            return others[i];
+    return ',';
+}
+
 enum sand_rc trace_csv_header(struct sand_trace *trace, struct sand_diag *diag)
 {
     struct trace_csv *csv = trace->csv;
@@ -166,6 +185,11 @@ enum sand_rc trace_csv_header(struct sand_trace *trace, struct sand_diag *diag)
     if (!line.text)
         return sand_fail(diag, SAND_ERR_INPUT, "%s: is empty; a CSV begins with a header line",
                          trace->path);
+    const char delimiter = delimiter_of(trace, &line);
+    if (delimiter != (char)csv_get_delim(&csv->parser)) {
+        csv_free(&csv->parser);
+        init_parser(csv, delimiter);
+    }
     if (line.binary || line.too_long || split_line(csv, &line, &no_memory) != TRACE_KEEP)
         return no_memory ? sand_fail(diag, SAND_ERR_NOMEM, "%s: out of memory", trace->path)
                          : sand_fail(diag, SAND_ERR_INPUT, "%s: line 1 is no header line of a CSV",
@@ -196,10 +220,26 @@ static int number_of(const struct sand_trace *trace, enum sand_trace_fields fiel
     const struct trace_unit *unit = trace->csv->units[field];
     const char *text = text_of(trace->csv, field);
     *value = TRACE_UNKNOWN;
-    if (*text == '\0')
+    if (trace_is_unknown(text))
         return 1;
-    if (unit->date ? trace_date(text, trace->options.utc_offset_s, value)
-                   : trace_number(text, unit, value))
+    const char *resource = field == SAND_TRACE_FIELD_GPUS    ? "gres/gpu"
+                           : field == SAND_TRACE_FIELD_NODES ? "node"
+                                                             : "cpu";
+    int is_read = 0;
+    switch (unit->notation) {
+    case TRACE_AS_DATE:
+        is_read = trace_date(text, trace->options.utc_offset_s, value);
+        break;
+    case TRACE_AS_CLOCK:
+        is_read = trace_clock(text, value);
+        break;
+    case TRACE_AS_TRES:
+        is_read = trace_tres(text, resource, value);
+        break;
+    case TRACE_AS_NUMBER:
+        is_read = trace_number(text, unit, value);
+    }
+    if (is_read)
         return 1;
     *detail = text;
     return 0;
@@ -245,14 +285,18 @@ static void set_status(struct trace_raw *raw, const char *text)
                  {"1", SAND_TRACE_COMPLETED},
                  {"failed", SAND_TRACE_FAILED},
                  {"node_fail", SAND_TRACE_FAILED},
+                 {"boot_fail", SAND_TRACE_FAILED},
                  {"out_of_memory", SAND_TRACE_FAILED},
                  {"0", SAND_TRACE_FAILED},
                  {"cancelled", SAND_TRACE_CANCELLED},
                  {"canceled", SAND_TRACE_CANCELLED},
                  {"killed", SAND_TRACE_CANCELLED},
+                 {"preempted", SAND_TRACE_CANCELLED},
+                 {"revoked", SAND_TRACE_CANCELLED},
                  {"5", SAND_TRACE_CANCELLED},
-                 {"timeout", SAND_TRACE_TIMEOUT}};
-    size_t length = strcspn(text, " "); // "CANCELLED by 1000"
+                 {"timeout", SAND_TRACE_TIMEOUT},
+                 {"deadline", SAND_TRACE_TIMEOUT}};
+    size_t length = strcspn(text, " +"); // "CANCELLED by 1000", "CANCELLED+"
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         if (strlen(words[i].word) == length && strncasecmp(words[i].word, text, length) == 0) {
             raw->status = words[i].status;
@@ -281,6 +325,7 @@ enum sand_rc trace_csv_row(struct sand_trace *trace, const struct trace_line *li
                               .partition = text_of(csv, SAND_TRACE_FIELD_PARTITION),
                               .name = text_of(csv, SAND_TRACE_FIELD_NAME),
                               .extra_fields = csv->n > csv->n_header};
+    raw->partial = csv->is_slurm && strchr(raw->id, '.') != NULL; // 1234.batch, 1234.0
     set_status(raw, text_of(csv, SAND_TRACE_FIELD_STATUS));
     if (!read_numbers(trace, raw, detail))
         *reason = SAND_TRACE_BAD_NUMBER;

@@ -7,9 +7,13 @@
 #include <time.h>
 
 static const struct trace_unit time_units[] = {
-    {"s", 1, 9, 0},    {"ms", 1, 6, 0},  {"us", 1, 3, 0},   {"ns", 1, 0, 0},
-    {"min", 6, 10, 0}, {"h", 36, 11, 0}, {"d", 864, 11, 0}, {"date", 1, 9, 1}};
-static const struct trace_unit size_units[] = {{"1", 1, 9, 0}, {"milli", 1, 6, 0}};
+    {"s", 1, 9, TRACE_AS_NUMBER},    {"ms", 1, 6, TRACE_AS_NUMBER},
+    {"us", 1, 3, TRACE_AS_NUMBER},   {"ns", 1, 0, TRACE_AS_NUMBER},
+    {"min", 6, 10, TRACE_AS_NUMBER}, {"h", 36, 11, TRACE_AS_NUMBER},
+    {"d", 864, 11, TRACE_AS_NUMBER}, {"date", 1, 9, TRACE_AS_DATE},
+    {"clock", 1, 9, TRACE_AS_CLOCK}};
+static const struct trace_unit size_units[] = {
+    {"1", 1, 9, TRACE_AS_NUMBER}, {"milli", 1, 6, TRACE_AS_NUMBER}, {"tres", 1, 9, TRACE_AS_TRES}};
 
 static const struct trace_unit *find_unit(const struct trace_unit *units, size_t n,
                                           const char *name)

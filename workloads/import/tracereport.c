@@ -108,10 +108,9 @@ static int unit_fits(const struct sand_trace_column *column)
     if (column->field >= SAND_TRACE_FIELD_PROCESSORS)
         return trace_size_unit(column->unit) != NULL;
     const struct trace_unit *unit = trace_time_unit(column->unit);
-    int may_be_date = column->field == SAND_TRACE_FIELD_SUBMIT ||
-                      column->field == SAND_TRACE_FIELD_START ||
-                      column->field == SAND_TRACE_FIELD_END;
-    return unit && (!unit->date || may_be_date);
+    int is_date = column->field == SAND_TRACE_FIELD_SUBMIT ||
+                  column->field == SAND_TRACE_FIELD_START || column->field == SAND_TRACE_FIELD_END;
+    return unit && unit->notation != (is_date ? TRACE_AS_CLOCK : TRACE_AS_DATE);
 }
 
 static enum sand_rc check_columns(const struct sand_trace_options *options, struct sand_diag *diag)
@@ -125,7 +124,8 @@ static enum sand_rc check_columns(const struct sand_trace_options *options, stru
         if (!unit_fits(column))
             return sand_fail(diag, SAND_ERR_INPUT,
                              "column map: \"%s\" has the unit \"%s\"; times take ns us ms s min h "
-                             "d, submit, start and end also date, sizes 1 or milli, texts none",
+                             "d, submit, start and end also date, the others also clock, sizes 1, "
+                             "milli or tres, texts none",
                              name, column->unit);
         have |= (uint32_t)1 << column->field;
     }

@@ -108,3 +108,59 @@ Test(trace_numbers, no_dates)
         cr_assert_not(trace_date(texts[i], 0, &value), "%s", texts[i]);
     }
 }
+
+Test(trace_numbers, clocks)
+{
+    const struct {
+        const char *text;
+        int64_t value;
+    } cases[] = {
+        {"00:00:00", 0},           {"2-03:04:05", 183845000000000},   {"26:00:00", 93600000000000},
+        {"1-00", 86400000000000},  {"1-00:30", 88200000000000},       {"05:07", 307000000000},
+        {"05:07.5", 307500000000}, {"00:00:01.000000001", 1000000001}};
+    static const char *const wrong[] = {"",
+                                        "90",
+                                        "1:2:3:4",
+                                        "-1:00:00",
+                                        "1-",
+                                        "1-2-3:00",
+                                        "1::2",
+                                        "01:02.",
+                                        "1-00:30.5",
+                                        "UNLIMITED",
+                                        "1:00 ",
+                                        "999999999-00:00:00",
+                                        "1234567890:00"};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        int64_t value = -7;
+        cr_assert(trace_clock(cases[i].text, &value), "%s", cases[i].text);
+        cr_assert_eq(value, cases[i].value, "%s is %lld", cases[i].text, (long long)value);
+    }
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        int64_t value = -7;
+        cr_assert_not(trace_clock(wrong[i], &value), "%s", wrong[i]);
+        cr_assert_eq(value, -7);
+    }
+}
+
+Test(trace_numbers, resources)
+{
+    const struct {
+        const char *text, *key;
+        int64_t value; // -1: no list of resources
+    } cases[] = {{"billing=8,cpu=64,gres/gpu=8,gres/gpu:h100=8,mem=1T,node=2", "gres/gpu", 8},
+                 {"cpu=8,gres/gpu:a100=3,gres/gpu:h100=1", "gres/gpu", 4},
+                 {"cpu=8,mem=64G,node=1", "gres/gpu", 0},
+                 {"cpu=8,node=12", "node", 12},
+                 {"cpu=8,gres/gpumem=80G", "gres/gpu", 0},
+                 {"cpu=8,gres/gpu=", "gres/gpu", -1},
+                 {"cpu=8,gres/gpu=x", "gres/gpu", -1},
+                 {"gpu:8", "gres/gpu", -1}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        int64_t value = -7;
+        const int is_read = trace_tres(cases[i].text, cases[i].key, &value);
+        cr_assert_eq(is_read, cases[i].value >= 0, "%s", cases[i].text);
+        cr_assert_eq(value, is_read ? cases[i].value * 1000000000 : -7, "%s", cases[i].text);
+    }
+    cr_assert(trace_is_unknown("Unknown") && trace_is_unknown("") && !trace_is_unknown("0"));
+}

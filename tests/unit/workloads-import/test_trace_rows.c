@@ -185,6 +185,33 @@ Test(trace_rows, milli_gpus_through_a_column_map)
     free(columns);
 }
 
+// What sacct writes, parted by bars: steps of jobs are no jobs, and quotes are letters.
+Test(trace_rows, accounting_of_slurm)
+{
+    char map[] = "id=JobID,name=JobName,submit=Submit:date,start=Start:date,run=Elapsed:clock,"
+                 "request=Timelimit:clock,status=State,gpus=AllocTRES:tres,nodes=AllocTRES:tres";
+    struct sand_trace_column *columns;
+    struct sand_trace_options options = {0};
+    cr_assert_eq(sand_trace_columns(map, &columns, &options.n_columns, NULL), SAND_OK);
+    options.columns = columns;
+    struct reading reading = read_trace(data_path("sacct.txt"), SAND_TRACE_CSV, &options);
+    cr_assert_eq(reading.n, 4);
+    const struct sand_trace_job *first = &reading.jobs[0];
+    cr_assert(first->gpus == 16 && first->nodes == 2 && first->run_ns == 183845 * S);
+    cr_assert_eq(first->status, SAND_TRACE_COMPLETED);
+    cr_assert_str_eq(first->name, "train \"big\"");
+    cr_assert_str_eq(reading.jobs[1].id, "1002_3");
+    cr_assert(reading.jobs[1].gpus == 1 && reading.jobs[1].status == SAND_TRACE_CANCELLED);
+    cr_assert_eq(reading.jobs[3].status, SAND_TRACE_TIMEOUT);
+    cr_assert_eq(reading.report.reasons[SAND_TRACE_PARTIAL].rows, 2);
+    cr_assert_eq(reading.report.reasons[SAND_TRACE_NEVER_RAN].rows, 1);
+    cr_assert_eq(reading.report.reasons[SAND_TRACE_NO_SIZE].rows, 1, "a job without GPUs");
+    cr_assert_eq(reading.report.reasons[SAND_TRACE_NEW_STATUS].rows, 1, "one still runs");
+    cr_assert_eq(reading.report.reasons[SAND_TRACE_NO_REQUEST].rows, 1, "UNLIMITED");
+    reading_clear(&reading);
+    free(columns);
+}
+
 Test(trace_rows, options_change_and_say_so)
 {
     struct sand_trace_options options = {.walltime = SAND_TRACE_WALLTIME_FACTOR,
