@@ -5,7 +5,33 @@
 #include <inttypes.h>
 
 #include "json.h"
+#include "train.h"
 #include "units.h"
+
+static enum sand_rc compare_orders(const struct sand_step_question *question,
+                                   const struct sand_step_layout *layout,
+                                   struct sand_explain_view *view, struct sand_diag *diag)
+{
+    struct sand_job_spec job = *question->job;
+    struct sand_step_question other = *question;
+    struct sand_step_layout moved;
+    struct sand_step_phases phases;
+    const int apart = sand_split_order(&job.split) == SAND_RANKS_TP_CP_DP_PP;
+    if (layout->expert_domains < 2 || job.split.pp < 2)
+        return SAND_OK;
+    job.split.order = apart ? SAND_RANKS_TP_CP_PP_DP : SAND_RANKS_TP_CP_DP_PP;
+    other.job = &job;
+    SAND_TRY(sand_step_layout_find(&other, &moved, diag));
+    if (moved.expert_domains >= layout->expert_domains)
+        return SAND_OK;
+    sand_step_phases_find(&other, &moved, &phases);
+    view->order = (struct sand_explain_order){.domains = layout->expert_domains,
+                                              .other_domains = moved.expert_domains,
+                                              .step_s = sand_step_phases_sum(&view->phases),
+                                              .other_step_s = sand_step_phases_sum(&phases),
+                                              .other = apart ? "tp-cp-pp-dp" : "tp-cp-dp-pp"};
+    return SAND_OK;
+}
 
 enum sand_rc sand_cli_step_explain(const struct sand_step_question *question, uint32_t stage,
                                    struct sand_explain_view *view, struct sand_diag *diag)
@@ -13,6 +39,7 @@ enum sand_rc sand_cli_step_explain(const struct sand_step_question *question, ui
     struct sand_step_layout layout;
     SAND_TRY(sand_step_layout_find(question, &layout, diag));
     sand_step_phases_find(question, &layout, &view->phases);
+    SAND_TRY(compare_orders(question, &layout, view, diag));
     return sand_step_breakdown_find(question, stage, &view->traffic, diag);
 }
 
@@ -112,6 +139,19 @@ static void print_term(const struct sand_step_term *t, FILE *out)
     fprintf(out, "  by      %s\n          %s\n", t->equation, t->source);
 }
 
+static void print_order(const struct sand_explain_order *order, FILE *out)
+{
+    char a[48], b[48];
+    if (order->other_domains == 0)
+        return;
+    fprintf(out,
+            "\nthe ranks of an expert group are in %" PRIu32
+            " scale-up domains, with order=\"%s\" in %" PRIu32 ": closed form\n%s instead of %s\n",
+            order->domains, order->other, order->other_domains,
+            quantity(order->other_step_s, SAND_DIM_TIME, a),
+            quantity(order->step_s, SAND_DIM_TIME, b));
+}
+
 void sand_explain_print_text(const struct sand_explain_view *view, FILE *out)
 {
     char a[48];
@@ -126,6 +166,7 @@ void sand_explain_print_text(const struct sand_explain_view *view, FILE *out)
             view->traffic.stage);
     for (size_t i = 0; i < view->traffic.n; i++)
         print_term(&view->traffic.terms[i], out);
+    print_order(&view->order, out);
     if (view->traffic.n == 0)
         fprintf(out, "\nnothing is sent: one GPU, or none beside it to talk to\n");
 }
@@ -222,7 +263,18 @@ void sand_explain_print_json(const struct sand_explain_view *view, FILE *out)
         fprintf(out, ", \"%s\": ", phases[i].name);
         sand_json_number(out, phase_of(p, i));
     }
-    fprintf(out, "},\n  \"stage\": %" PRIu32 ",\n  \"traffic\": [", view->traffic.stage);
+    fputs("},\n", out);
+    if (view->order.other_domains > 0) {
+        fprintf(out,
+                "  \"expert_order\": {\"domains\": %" PRIu32 ", \"other\": \"%s\", "
+                "\"other_domains\": %" PRIu32 ", \"step_s\": ",
+                view->order.domains, view->order.other, view->order.other_domains);
+        sand_json_number(out, view->order.step_s);
+        fputs(", \"other_step_s\": ", out);
+        sand_json_number(out, view->order.other_step_s);
+        fputs("},\n", out);
+    }
+    fprintf(out, "  \"stage\": %" PRIu32 ",\n  \"traffic\": [", view->traffic.stage);
     for (size_t i = 0; i < view->traffic.n; i++) {
         fputs(i > 0 ? ",\n" : "\n", out);
         put_term(&view->traffic.terms[i], out);

@@ -130,7 +130,7 @@ static void set_call(const struct step_comm *comm, enum sand_collective_kind kin
 // Bytes of a hop that a micro-batch forwards, and one both ways, exposes in the stage.
 struct exposed {
     double tp_B, cp_B, cp_forward_B;
-    double experts_B[2], experts_s; // in the domain, between domains; latency
+    double experts_n, experts_s; // all-to-alls, latency of those that are waited for
 };
 
 static struct exposed exposed_of(const struct breaking *b)
@@ -142,8 +142,7 @@ static struct exposed exposed_of(const struct breaking *b)
         sum.tp_B += chunk.tp_B[0] + chunk.tp_B[1];
         sum.cp_B += chunk.cp_B[0] + chunk.cp_B[1];
         sum.cp_forward_B += chunk.cp_B[0];
-        sum.experts_B[0] += chunk.experts_B[0] + chunk.experts_B[1];
-        sum.experts_B[1] += chunk.experts_out_B[0] + chunk.experts_out_B[1];
+        sum.experts_n += chunk.experts_n;
         sum.experts_s += chunk.experts_latency_s[0] + chunk.experts_latency_s[1];
     }
     return sum;
@@ -238,13 +237,14 @@ static void add_experts(const struct breaking *b)
     const double others = shape->domains > 1 ? shape->domains - 1 : 1;
     struct sand_step_term term = {
         .collective = "all-to-all",
-        .message = "tokens that a GPU sends, routed copies and imbalance included, its own too",
+        .message = "tokens that a GPU sends, routed copies and imbalance included, its own too; "
+                   "the mean of dispatch and combine",
         .equation = "per step: micro-batches x layers of experts x 2 (dispatch, combine) x "
                     "(1 forwards + 1 backwards + 1 recomputed)",
         .source = "Megatron-Core, parallel folding, arXiv:2504.14960; latency: NCCL, tuning.cc",
         .overlap = "what the software overlaps with dispatch and combine",
-        .exposed = b->set->q->job->software->ep_exposed};
-    if (!(sum.experts_s > 0))
+        .per_step = b->h->micro_batches * sum.experts_n};
+    if (!(sum.experts_n > 0))
         return;
     const struct step_comm comm = {.ranks = b->set->split->ep, .domains = shape->domains};
     const double sent_B[2] = {call->inside_B, call->outside_B / others};
@@ -257,7 +257,8 @@ static void add_experts(const struct breaking *b)
         term.stretch = outside ? sand_coll_network_stretch(&call->call.terms)
                                : sand_coll_scaleup_stretch(&call->call.terms);
         term.factor = term.hop_B / term.stretch / call->bytes;
-        term.per_step = b->h->micro_batches * sum.experts_s / (term.exposed * call->call.latency_s);
+        term.per_step = b->h->micro_batches * sum.experts_n;
+        term.exposed = sum.experts_s / (sum.experts_n * call->call.latency_s);
         if (term.hop_B > 0)
             add_term(b, outside ? STEP_FLOW_EXPERTS_OUT : STEP_FLOW_EXPERTS, term);
     }

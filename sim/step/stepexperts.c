@@ -230,6 +230,7 @@ void step_experts_set(const struct step_setting *set, const struct step_traffic 
     // Kernels that run beside compute keep their multiprocessors from it.
     const double lost_s = (1 - exposed) * alone_s(set) * set->q->job->software->ep_multiprocessors /
                           set->type->gpu->n_sm;
+    chunk->experts_n = n[0] + n[1];
     chunk->forward_s += n[0] * lost_s;
     chunk->backward_s += n[1] * lost_s;
     for (int b = 0; b < 2; b++) {

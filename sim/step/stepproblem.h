@@ -49,6 +49,7 @@ struct step_chunk {
     double cp_B[2], cp_latency_s[2];       // exposed context-parallel traffic of a hop
     double experts_B[2], experts_out_B[2]; // exposed all-to-alls: on a port inside, to a domain
     double experts_latency_s[2];
+    double experts_n;                     // all-to-alls both ways, hidden ones as well
     struct step_ring_load reduce, gather; // of a piece's gradients and weights
     uint32_t pieces;                      // of the overlapped collectives
     uint32_t pad;

@@ -5,6 +5,7 @@ SPDX-License-Identifier: GPL-2.0-or-later
 Usage: check_explain.py PROGRAM SOURCE_DIRECTORY
 """
 import json
+import math
 import re
 import shutil
 import subprocess
@@ -180,6 +181,42 @@ def experts():
     near(terms["experts, in the domain"]["ranks"], 8, "ranks of an all-to-all")
 
 
+def reach(parts, experts=256, top_k=8, groups=8, chosen=4):
+    """Parts of all experts that a token of DeepSeek-V3 reaches; parts that divide a group or are
+    groups."""
+    share, size = experts // parts, experts // groups
+    missed = math.comb(chosen * size - share, top_k) / math.comb(chosen * size, top_k)
+    return parts * chosen / groups * (1 - missed)
+
+
+def routed():
+    """DeepSeek-V3 over eight nodes: bytes from the report's numbers; and what another rank order
+    costs."""
+    def explain(*args):
+        done = subprocess.run([PROGRAM, "step", SOURCE / "examples/deepseek-v3/experiment.xml", "--explain",
+                               "--format=json", *args], text=True, capture_output=True, check=False)
+        if done.returncode != 0:
+            problems.append(f"routed: {done.stderr}")
+        return json.loads(done.stdout or "{}")
+    answer = explain("--stage", "5")
+    terms = redo("routed", answer)
+    tokens_B = 4096 * 7168 * (1 + 2) / 2  # fp8 there, 16 bit back
+    inside, outside = terms["experts, in the domain"], terms["experts, between domains"]
+    near(inside["message_B"], 8 * tokens_B, "routed: copies")
+    near(inside["hop_B"] / inside["stretch"], tokens_B * reach(64) * 7 / 8, "routed: once a GPU")
+    near(outside["hop_B"] / outside["stretch"], tokens_B * reach(8) / 8, "routed: once a node")
+    near(inside["per_step"], 120 * 4 * 2 * 2, "routed: dispatch and combine, both ways")
+    near(inside["exposed"], 0, "routed: beside compute")
+    if "expert_order" in answer:
+        problems.append("routed: another order would keep experts together, it says")
+    apart = explain("--set", "jobs/job/split/@order=tp-cp-pp-dp")["expert_order"]
+    if (apart["domains"], apart["other"], apart["other_domains"]) != (64, "tp-cp-dp-pp", 8):
+        problems.append(f"routed: {apart}")
+    near(apart["other_step_s"], answer["closed_form_s"], "routed: the other order's step")
+    if apart["step_s"] <= apart["other_step_s"]:
+        problems.append(f"routed: spread experts cost nothing: {apart}")
+
+
 def manners():
     """Text and CSV have the same terms; misuse is refused."""
     text, table = ask("--stage", 1).stdout, ask("--stage", 1, "--format=csv").stdout
@@ -228,6 +265,7 @@ from_the_model()
 stragglers()
 other_splits()
 experts()
+routed()
 manners()
 for problem in problems:
     print(problem)

@@ -265,9 +265,23 @@ static double expert_traffic_s(const struct sand_cost *cost, const struct shard 
 
 // ---- a layer ------------------------------------------------------------------------------------
 
-static double recompute_s(const struct sand_cost *cost, const struct shard *shard,
-                          const struct sand_split *split, double forward_s,
-                          double attention_forward_s)
+// The ways up of latent attention, whose outputs are many times what they are computed from.
+static double ways_up_s(const struct sand_cost *cost, const struct sand_transformer *model,
+                        const struct shard *shard, enum sand_precision precision)
+{
+    const struct sand_latent_attention *latent = &model->latent;
+    double sum_s = 0.0;
+    if (latent->kv_rank > 0)
+        sum_s += sand_cost_gemm_s(cost, precision, shard->tokens, shard->qkv - shard->q,
+                                  latent->kv_rank);
+    if (latent->kv_rank > 0 && latent->q_rank > 0)
+        sum_s += sand_cost_gemm_s(cost, precision, shard->tokens, shard->q, latent->q_rank);
+    return sum_s;
+}
+
+static double recompute_s(const struct sand_cost *cost, const struct sand_transformer *model,
+                          const struct shard *shard, const struct sand_split *split,
+                          double forward_s, double attention_forward_s)
 {
     if (split->recompute == SAND_RECOMPUTE_FULL)
         return forward_s;
@@ -276,7 +290,8 @@ static double recompute_s(const struct sand_cost *cost, const struct shard *shar
     if (split->recompute == SAND_RECOMPUTE_NONE)
         return 0.0;
     const double core_s = split->attention == SAND_ATTENTION_UNFUSED ? attention_forward_s : 0.0;
-    return norm_activation_s(cost, shard) / 3.0 + core_s;
+    return norm_activation_s(cost, shard) / 3.0 + core_s +
+           ways_up_s(cost, model, shard, split->precision);
 }
 
 void sand_cost_layer(const struct sand_cost *cost, const struct sand_transformer *model,
@@ -298,7 +313,7 @@ void sand_cost_layer(const struct sand_cost *cost, const struct sand_transformer
     times->forward_s = gemms_s + core.forward_s + spread_s / 3.0;
     times->backward_s = 2.0 * gemms_s + core.backward_s + spread_s * 2.0 / 3.0;
     times->weights_s = gemms_s;
-    times->recompute_s = recompute_s(cost, &shard, split, times->forward_s, core.forward_s);
+    times->recompute_s = recompute_s(cost, model, &shard, split, times->forward_s, core.forward_s);
 }
 
 void sand_cost_head(const struct sand_cost *cost, const struct sand_transformer *model,

@@ -10,6 +10,14 @@
 static const double WEIGHT_B = 2.0, OPTIMIZER_B = 12.0;
 static const double ELEMENT_B = 2.0; // a saved activation, 16 bit
 
+// The input of a matrix product under fp8 recipes is kept as it was cast, for the gradient of the
+// weights (Transformer Engine, save_for_backward; DeepSeek-V3 report, arXiv:2412.19437, section
+// 3.3.3).
+static double operand_B(const struct sand_split *split)
+{
+    return split->precision == SAND_BF16 || split->precision == SAND_FP16 ? ELEMENT_B : 1.0;
+}
+
 // Saved bytes per token of one layer on one GPU.
 struct saved {
     double input;              // layer input: the residual stream, input of the first norm
@@ -51,16 +59,15 @@ static struct saved saved_of(const struct sand_transformer *model, const struct 
 {
     const double tp = split->tp;
     const double norm_share = split->sequence_parallel ? 1.0 / tp : 1.0;
-    const double h = ELEMENT_B * model->hidden * norm_share;
-    const double ffn = ELEMENT_B * ffn_columns(model, split, kind);
+    const double h = model->hidden * norm_share, ffn = ffn_columns(model, split, kind);
     const int fused = split->attention != SAND_ATTENTION_UNFUSED;
     const struct sand_head_widths widths = sand_model_head_widths(model);
     const struct sand_latent_attention *latent = &model->latent;
     const double keys = latent->kv_rank > 0 ? widths.q : widths.kv / 2.0;
     return (struct saved){
-        .input = h,
-        .attention_residual = h,
-        .norm_outputs = 2.0 * h,
+        .input = ELEMENT_B * h,
+        .attention_residual = ELEMENT_B * h,
+        .norm_outputs = 2.0 * operand_B(split) * h,
         .qkv = ELEMENT_B *
                (widths.q + keys + (latent->kv_rank > 0 ? widths.value : widths.kv / 2.0)) / tp,
         .attention_output = ELEMENT_B * widths.value / tp,
@@ -69,9 +76,9 @@ static struct saved saved_of(const struct sand_transformer *model, const struct 
                       : ELEMENT_B * ((double)latent->q_rank + latent->kv_rank + latent->rope_dim),
         .statistics = fused ? 4.0 * model->n_heads / tp : 0.0,
         .scores = fused ? 0.0 : 5.0 * model->n_heads * split->sequence / tp,
-        .ffn_in = ffn * (model->gated_ffn ? 2.0 : 1.0),
-        .ffn_product = ffn,
-        .routed = ELEMENT_B * model->hidden * routed_copies(model, split, kind),
+        .ffn_in = ELEMENT_B * ffn * (model->gated_ffn ? 2.0 : 1.0),
+        .ffn_product = operand_B(split) * ffn,
+        .routed = operand_B(split) * model->hidden * routed_copies(model, split, kind),
     };
 }
 
@@ -90,7 +97,10 @@ static double saved_kept(const struct saved *saved, const struct sand_split *spl
     case SAND_RECOMPUTE_PARTIAL:
         return saved->input + (1 - split->recompute_share) * (saved_total(saved) - saved->input);
     case SAND_RECOMPUTE_SELECTIVE:
-        return saved_total(saved) - saved->norm_outputs - saved->scores - saved->ffn_product;
+        // Of latent attention the ways up as well, which start from the latents
+        // (Megatron-Core, recompute_modules mla_up_proj; DeepSeek-V3 report, section 3.2.3).
+        return saved_total(saved) - saved->norm_outputs - saved->scores - saved->ffn_product -
+               (saved->latent > 0.0 ? saved->qkv : 0.0);
     case SAND_RECOMPUTE_NONE:
         break;
     }

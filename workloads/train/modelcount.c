@@ -283,15 +283,27 @@ double sand_model_flops(const struct sand_transformer *model, const struct sand_
     return 3.0 * step_tokens(split) * (token_flops(model, split, 0) + head);
 }
 
+// Of latent attention, per token and forward, from the ranks that are kept.
+static double ways_up_flops(const struct sand_transformer *model)
+{
+    const struct sand_head_widths widths = sand_model_head_widths(model);
+    const struct sand_latent_attention *latent = &model->latent;
+    if (latent->kv_rank == 0)
+        return 0.0;
+    return 2.0 * model->n_layers * (latent->kv_rank * widths.kv + latent->q_rank * widths.q);
+}
+
 double sand_recompute_flops(const struct sand_transformer *model, const struct sand_split *split)
 {
     if (split->recompute == SAND_RECOMPUTE_FULL)
         return step_tokens(split) * token_flops(model, split, 0);
     if (split->recompute == SAND_RECOMPUTE_PARTIAL)
         return step_tokens(split) * split->recompute_share * token_flops(model, split, 0);
-    if (split->recompute == SAND_RECOMPUTE_SELECTIVE && split->attention == SAND_ATTENTION_UNFUSED)
-        return step_tokens(split) * token_flops(model, split, 1);
-    return 0.0;
+    if (split->recompute != SAND_RECOMPUTE_SELECTIVE)
+        return 0.0;
+    const double scores =
+        split->attention == SAND_ATTENTION_UNFUSED ? token_flops(model, split, 1) : 0.0;
+    return step_tokens(split) * (scores + ways_up_flops(model));
 }
 
 double sand_checkpoint_B(const struct sand_transformer *model, double bytes_per_param)

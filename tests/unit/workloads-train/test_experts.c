@@ -185,6 +185,32 @@ static void refused(const struct sand_transformer *model, const struct sand_spli
     sand_diag_clear(&diag);
 }
 
+// Selective recomputation keeps the latents and not what is computed from them; fp8 recipes keep
+// what products read in one byte. By hand, per token.
+Test(experts, selective_keeps_latents)
+{
+    const struct sand_transformer model = deepseek();
+    struct sand_split split = experts_split(1, 1, 1, 1);
+    const double tokens = (double)split.micro_batch * split.sequence;
+    const double latent = 2 * (1536 + 512 + 64), up = 2 * 128 * (2 * (128 + 64) + 128);
+    const double out = 2 * 128 * 128 + 4 * 128, residual = 2 * 2 * 7168;
+    const double norms = 2 * 2 * 7168, act = 2 * 9 * 2048, routed = 2 * 8 * 7168;
+    const double all = residual + norms + latent + up + out + 3 * act + routed;
+    cr_assert_float_eq(sand_activation_layer_B(&model, &split, SAND_LAYER_EXPERTS) / tokens, all,
+                       1e-6);
+    split.recompute = SAND_RECOMPUTE_SELECTIVE;
+    cr_assert_float_eq(sand_activation_layer_B(&model, &split, SAND_LAYER_EXPERTS) / tokens,
+                       all - norms - act - up, 1e-6);
+    split.precision = SAND_FP8;
+    cr_assert_float_eq(sand_activation_layer_B(&model, &split, SAND_LAYER_EXPERTS) / tokens,
+                       all - norms - act - up - routed / 2, 1e-6);
+    // Two ways up a layer, once more.
+    const double ways = 2.0 * 61 * (1536.0 * 128 * (128 + 64) + 512.0 * 128 * (128 + 128));
+    cr_assert_float_eq(sand_recompute_flops(&model, &split) /
+                           (split.global_batch * (double)split.sequence * ways),
+                       1, 1e-12);
+}
+
 // Experts over several ranks keep them together, as Megatron-Core does.
 Test(experts, the_rank_order_follows_the_experts)
 {
