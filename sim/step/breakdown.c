@@ -88,6 +88,10 @@ static const char *volume_of(enum sand_algorithm algorithm, enum sand_collective
         return across ? "1: half up and half down each of two trees, of two parts a port" : "2";
     case SAND_ALG_NVLSTREE:
         return "1: half up and half down each of two trees, of two parts a port";
+    case SAND_ALG_SHARP:
+        if (kind == SAND_ALL_GATHER)
+            return "(d-1)/d of d domains: the switches copy";
+        return "1: the switch reduces";
     default:
         return "1: the switch reduces";
     }

@@ -107,7 +107,7 @@ enum sand_rc step_comm_edges(struct step_traffic *traffic, uint32_t flow,
         return SAND_OK;
     if (comm->domains < 2)
         return add_ring(&l);
-    switch (comm->all_reduce) {
+    switch (comm->reduction) {
     case SAND_ALG_TREE:
     case SAND_ALG_NVLSTREE:
         return add_trees(&l);

@@ -8,12 +8,13 @@
 #include "collspec.h"
 
 // What the edges of its flow are is decided with the shape: over several domains, all its
-// all-reduces are of one algorithm and everything else goes round a ring.
+// reductions are of one algorithm. Gathers and scatters go up and down reduction trees where that
+// is the algorithm, else round a ring, as everything else.
 struct step_comm {
     uint32_t ranks;
-    uint32_t domains;               // that it comes through; 1: it stays in one
-    uint32_t ports;                 // members of a domain that each use a NIC of their own
-    enum sand_algorithm all_reduce; // several domains: the algorithm
+    uint32_t domains;              // that it comes through; 1: it stays in one
+    uint32_t ports;                // members of a domain that each use a NIC of their own
+    enum sand_algorithm reduction; // several domains: the algorithm
     uint32_t scaleup_times; // by how much a port inside a domain is fuller than a hop; ring: exact
 };
 

@@ -24,7 +24,7 @@ struct step_ring_shape {
     uint32_t stride;   // copies from a member to the next
     uint32_t channels; // rotations of a ring that enters and leaves domains by different NICs
     uint32_t domains;  // that the first ring visits one after another; 0: it stays in one
-    enum sand_algorithm all_reduce; // see step_comm
+    enum sand_algorithm reduction; // see step_comm
     uint32_t scaleup_times;
 };
 
@@ -33,7 +33,7 @@ static inline struct step_comm step_ring_comm(const struct step_ring_shape *shap
     return (struct step_comm){.ranks = shape->members,
                               .domains = shape->domains < 1 ? 1 : shape->domains,
                               .ports = shape->channels,
-                              .all_reduce = shape->all_reduce,
+                              .reduction = shape->reduction,
                               .scaleup_times = shape->scaleup_times};
 }
 

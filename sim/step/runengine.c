@@ -18,6 +18,21 @@ int64_t run_ticks(double s)
     return (int64_t)llround(s * STEP_TICKS_PER_S);
 }
 
+static enum sand_rc too_long(const struct run_engine *engine)
+{
+    return sand_fail(engine->diag, SAND_ERR_INPUT,
+                     "a training step takes longer than %.3g s, which no job waits for; check the "
+                     "model's sizes, sequence and global_batch, and the rates of GPUs and links",
+                     STEP_MOST_S);
+}
+
+enum sand_rc run_check_date(const struct run_engine *engine, int64_t begun, double date_s)
+{
+    return date_s - run_seconds(begun) <= STEP_MOST_S && date_s <= STEP_ENGINE_MOST_S
+               ? SAND_OK
+               : too_long(engine);
+}
+
 enum sand_rc run_engine_open(struct run_engine *engine, uint32_t max_flows)
 {
     *engine = (struct run_engine){.max_flows = max_flows};
@@ -85,7 +100,10 @@ static enum sand_rc advance(struct run_engine *engine)
         engine->now = next->date;
         return SAND_OK;
     }
-    const int64_t clock = run_ticks(sand_bridge_now_s(engine->bridge));
+    const double clock_s = sand_bridge_now_s(engine->bridge);
+    if (clock_s > STEP_ENGINE_MOST_S)
+        return too_long(engine);
+    const int64_t clock = run_ticks(clock_s);
     engine->now = next != NULL && clock > next->date ? next->date
                   : clock > engine->now              ? clock
                                                      : engine->now;

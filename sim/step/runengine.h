@@ -14,6 +14,10 @@
 #define STEP_TICKS_PER_S 1e12
 #define STEP_CLOCK_GRAIN_S 1e-9
 
+// No step takes longer, and no engine plays longer: ticks are counted in 64 bits (106 days).
+#define STEP_MOST_S 1e6
+#define STEP_ENGINE_MOST_S 9e6
+
 enum run_timer_kind {
     TIMER_WORK,
     TIMER_LATENCY,
@@ -66,6 +70,9 @@ enum sand_rc run_engine_go(struct run_engine *engine);
 
 // Forgets every date and cancels every flow: the runs can be reset and begun again.
 enum sand_rc run_engine_clear(struct run_engine *engine);
+
+// SAND_ERR_INPUT: what began at `begun` would not be over in time if it ended at date_s.
+enum sand_rc run_check_date(const struct run_engine *engine, int64_t begun, double date_s);
 
 double run_seconds(int64_t ticks);
 int64_t run_ticks(double s);

@@ -121,22 +121,22 @@ static double hop_B(const struct step_comm *comm, const struct sand_coll_terms *
     return t->network_B * sand_coll_network_stretch(t) / parts_of(comm, t->kernel->algorithm);
 }
 
-void step_comm_decide(const struct step_library *library, enum step_use use, double bytes,
-                      struct step_comm *comm)
+void step_comm_decide(const struct step_library *library, enum step_use use,
+                      enum sand_collective_kind kind, double bytes, struct step_comm *comm)
 {
     struct step_call call = {.hop_B = 0};
-    comm->all_reduce = SAND_ALGORITHMS;
+    comm->reduction = SAND_ALGORITHMS;
     comm->scaleup_times = 1;
     if (comm->domains < 2)
         return;
     const int is_even = comm->ports * comm->domains == comm->ranks;
-    const int found = is_even && step_call_find(library, use, comm, SAND_ALL_REDUCE, bytes, 0,
-                                                &call, NULL) == SAND_OK;
-    comm->all_reduce = SAND_ALG_RING;
+    const int found =
+        is_even && step_call_find(library, use, comm, kind, bytes, 0, &call, NULL) == SAND_OK;
+    comm->reduction = SAND_ALG_RING;
     if (!found || !(call.hop_B > 0))
         return;
     const struct sand_coll_terms *t = &call.terms;
-    comm->all_reduce = t->kernel->algorithm;
+    comm->reduction = t->kernel->algorithm;
     const double times = t->scaleup_B * sand_coll_scaleup_stretch(t) / call.hop_B;
     comm->scaleup_times = times > 1 ? (uint32_t)lround(times) : 1;
 }
@@ -152,8 +152,13 @@ enum sand_rc step_call_find(const struct step_library *library, enum step_use us
     const struct sand_comm all = comm_of(library, comm, &nic);
     const struct sand_collective collective = {kind, comm->ranks, bytes};
     struct sand_coll_wish wish = wish_of(library, use);
+    const int halves = kind == SAND_ALL_GATHER || kind == SAND_REDUCE_SCATTER;
+    const int undecided = comm->reduction == SAND_ALGORITHMS,
+              in_switches = comm->reduction == SAND_ALG_SHARP;
     if (wish.algorithm == SAND_ALGORITHMS && comm->domains > 1 && kind != SAND_SEND)
-        wish.algorithm = kind == SAND_ALL_REDUCE ? comm->all_reduce : SAND_ALG_RING;
+        wish.algorithm = kind == SAND_ALL_REDUCE || (halves && (undecided || in_switches))
+                             ? comm->reduction
+                             : SAND_ALG_RING;
     SAND_TRY(choose(library, use, &all, &collective, wish, &call->terms, diag));
     call->terms.network_link = SAND_NONE;
     call->hop_B = hop_B(comm, &call->terms);

@@ -32,10 +32,10 @@ struct step_call {
 
 enum step_use { STEP_USE_TP, STEP_USE_CP, STEP_USE_DP, STEP_USE_EP, STEP_USE_PP };
 
-// Decides all_reduce and scaleup_times of a communicator whose all-reduces have about `bytes`:
-// where its members are spread unevenly over domains, and without all-reduces (0), a ring.
-void step_comm_decide(const struct step_library *library, enum step_use use, double bytes,
-                      struct step_comm *comm);
+// Decides reduction and scaleup_times of a communicator whose reductions are of this kind and have
+// about `bytes`: where its members are spread unevenly over domains, and without any (0), a ring.
+void step_comm_decide(const struct step_library *library, enum step_use use,
+                      enum sand_collective_kind kind, double bytes, struct step_comm *comm);
 
 // SAND_ERR_INPUT if the job asks for what the communicator cannot do; the call is then unchanged.
 enum sand_rc step_call_find(const struct step_library *library, enum step_use use,

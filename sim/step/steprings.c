@@ -128,9 +128,9 @@ static double gradient_B(const struct step_traffic *traffic, int experts)
     return params * split->grad_B / step_pieces(split, sand_split_layers(model, split, stage, 0));
 }
 
-// `reduce_B`: what its all-reduces have; 0: none.
+// `reduce_B`: what its reductions of this kind have; 0: none.
 static void use_ring(struct step_traffic *traffic, enum step_ring ring, uint32_t members,
-                     uint32_t stride, double reduce_B)
+                     uint32_t stride, enum sand_collective_kind kind, double reduce_B)
 {
     struct step_ring_shape *shape = &traffic->rings[ring];
     if (ring == STEP_RINGS || members < 2)
@@ -140,8 +140,8 @@ static void use_ring(struct step_traffic *traffic, enum step_ring ring, uint32_t
     shape->domains = ring_domains(traffic, shape);
     const struct step_library library = step_library_of(traffic->question);
     struct step_comm comm = step_ring_comm(shape);
-    step_comm_decide(&library, STEP_USE_DP, reduce_B, &comm);
-    shape->all_reduce = comm.all_reduce;
+    step_comm_decide(&library, STEP_USE_DP, kind, reduce_B, &comm);
+    shape->reduction = comm.reduction;
     shape->scaleup_times = comm.scaleup_times;
 }
 
@@ -150,13 +150,16 @@ static void use_exchange(struct step_traffic *traffic, const struct step_exchang
                          uint32_t copies, uint32_t stride, double grad_B)
 {
     const int all = e->reduce == STEP_RING_ALL || e->reduce == STEP_RING_EXPERTS;
-    // Where weights go over the same hops, those are a ring's.
-    const int decides = e->how == SAND_ALL_REDUCE && e->gather != e->reduce;
-    use_ring(traffic, e->reduce, all ? copies : e->shards, stride, decides ? grad_B : 0);
+    // Where weights go over the same hops, those must suit them too.
+    const int decides = e->gather != e->reduce ||
+                        (e->how == SAND_REDUCE_SCATTER && e->put_together == SAND_ALL_GATHER);
+    use_ring(traffic, e->reduce, all ? copies : e->shards, stride, e->how, decides ? grad_B : 0);
     if (e->gather != e->reduce)
-        use_ring(traffic, e->gather, e->shards, stride, 0);
+        use_ring(traffic, e->gather, e->shards, stride, SAND_ALL_GATHER,
+                 e->put_together == SAND_ALL_GATHER ? grad_B : 0);
     if (e->across != STEP_RINGS && traffic->rings[e->across].members == 0)
-        use_ring(traffic, e->across, copies / e->shards, e->shards * stride, grad_B / e->shards);
+        use_ring(traffic, e->across, copies / e->shards, e->shards * stride, SAND_ALL_REDUCE,
+                 grad_B / e->shards);
 }
 
 void step_rings_shape(struct step_traffic *traffic)

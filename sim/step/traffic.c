@@ -472,9 +472,11 @@ static void step_comms_shape(struct step_traffic *traffic)
         traffic->tp.ports = split->tp / traffic->tp.domains;
     const double activation_B =
         2.0 * split->sequence * split->micro_batch / split->cp * q->job->model->hidden;
-    step_comm_decide(&library, STEP_USE_TP, activation_B, &traffic->tp);
+    step_comm_decide(&library, STEP_USE_TP,
+                     split->sequence_parallel ? SAND_REDUCE_SCATTER : SAND_ALL_REDUCE, activation_B,
+                     &traffic->tp);
     traffic->cp = comm_shape(&library, split->cp, split->tp);
-    step_comm_decide(&library, STEP_USE_CP, 0, &traffic->cp);
+    step_comm_decide(&library, STEP_USE_CP, SAND_ALL_GATHER, 0, &traffic->cp);
     traffic->send = (struct step_comm){
         .ranks = split->pp > 1 ? 2 : 1, .domains = sends_leave(traffic) ? 2 : 1, .ports = 1};
 }

@@ -184,11 +184,13 @@ static const char *shape_sharp(const struct setting *s, struct sand_coll_terms *
         return "needs several scale-up domains";
     if (!(s->comm->sharp_Bps > 0))
         return s->comm->why_no_sharp;
-    if (!is_all_reduce(s) && s->collective->kind != SAND_REDUCE_SCATTER)
-        return "does all-reduce and reduce-scatter only";
+    if (!is_all_reduce(s) && !is_half(s))
+        return "does all-reduce, all-gather and reduce-scatter only";
     t->network_hops = 1;
     t->scaleup_hops = s->comm->domain_ranks > 1;
     t->scaleup_B = t->network_B = s->collective->bytes;
+    if (s->collective->kind == SAND_ALL_GATHER) // the switches copy what the others have
+        t->network_B *= (s->comm->domains - 1.0) / s->comm->domains;
     t->scaleup_Bps = multicast_Bps(s);
     set_network(s, s->comm->sharp_Bps, t);
     t->depth = 1;
@@ -378,12 +380,22 @@ static int is_wished(const struct sand_coll_kernel *k, struct sand_coll_wish wis
            (wish.protocol == SAND_PROTOCOLS || k->protocol == wish.protocol);
 }
 
+// Point to point knows LL and Simple only: NCCL chooses between them whatever NCCL_PROTO says
+// (NVIDIA/nccl, src/enqueue.cc, addP2pToPlan).
+static struct sand_coll_wish possible(struct sand_coll_wish wish, enum sand_collective_kind kind)
+{
+    if (wish.protocol == SAND_PROTO_LL128 && (kind == SAND_SEND || kind == SAND_ALL_TO_ALL))
+        wish.protocol = SAND_PROTOCOLS;
+    return wish;
+}
+
 enum sand_rc sand_coll_best(const struct sand_collectives *constants, const struct sand_comm *comm,
                             const struct sand_collective *collective, struct sand_coll_wish wish,
                             struct sand_coll_terms *terms, struct sand_diag *diag)
 {
     const char *why = "the catalogue has no such kernel", *of = "";
     int found = 0;
+    wish = possible(wish, collective->kind);
     for (size_t i = 0; i < constants->n_kernels; i++) {
         const struct sand_coll_kernel *k = &constants->kernels[i];
         struct sand_coll_terms now;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <criterion/criterion.h>
 #include <math.h>
+#include <string.h>
 
 #include "collective.h"
 #include "cost.h"
@@ -297,4 +298,35 @@ Test(step, out_of_memory, .timeout = 60)
         cr_assert_lt(k, 100000);
     }
     fixture_free(&f);
+}
+
+// What takes longer than clocks can count is refused by name, whether it is computed or sent.
+static void expect_too_long(void)
+{
+    struct sand_step_problem *problem = NULL;
+    struct sand_step_solution solution;
+    struct sand_diag diag = {0};
+    cr_assert_eq(sand_step_prepare(&f.question, NULL, 0, &problem, &diag), SAND_OK);
+    cr_expect_eq(sand_step_solve(problem, &solution, &diag), SAND_ERR_INPUT);
+    cr_assert_eq(diag.n_messages, 1);
+    cr_expect(strstr(diag.messages[0].text, "longer than 1e+06 s") != NULL, "%s",
+              diag.messages[0].text);
+    sand_step_problem_free(problem);
+    sand_diag_clear(&diag);
+    fixture_free(&f);
+}
+
+Test(step, work_without_end_is_refused)
+{
+    fixture_init(&f, &(struct step_case){.n_nodes = 2, .tp = 8, .dp = 2});
+    f.gpu.gemm_bf16_flops = 1e-20;
+    expect_too_long();
+}
+
+Test(step, bytes_without_end_are_refused)
+{
+    fixture_init(&f, &(struct step_case){.n_nodes = 2, .tp = 8, .dp = 2, .no_overlap = 1});
+    for (uint32_t l = 0; l < f.fabric->n_links; l++)
+        f.fabric->links[l].speed = 1e-12;
+    expect_too_long();
 }

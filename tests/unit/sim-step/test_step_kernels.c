@@ -138,6 +138,24 @@ Test(step_kernels, folded_is_unfolded)
         }
 }
 
+// The same with optimizers that share out: gradients of S bytes go up the reduction trees and down
+// again, of the weights, half as many bytes, every node gets what the three others have.
+Test(step_kernels, switches_scatter_and_gather)
+{
+    open_case(&(struct step_case){.n_nodes = 4, .dp = 32, .no_overlap = 1});
+    const double S = 4 * sand_split_stage_params(&f.model, &f.job.split, 0).dense;
+    const struct sand_step_profile sharp = ask(SAND_ALG_SHARP);
+    expect("up", sharp.link_B[SAND_LINK_NIC_UP], 4 * (S + 0.75 * S / 2));
+    expect("down", sharp.link_B[SAND_LINK_NIC_DOWN], 4 * (S + 0.75 * S / 2));
+    expect("time", sharp.exposed_dp_s, (S + 0.75 * S / 2) / (8 * 50e9 * 0.35));
+    // Left to itself the library looks at the gradients, of which a ring moves 31/32.
+    const double ring_s = ask(SAND_ALG_RING).step_s;
+    f.job.split.collectives.sharp = 1;
+    f.job.split.collectives.dp = 0;
+    cr_expect_float_eq(fixture_solve(&f.question).step_s, ring_s, 1e-12);
+    fixture_free(&f);
+}
+
 // The closed form has the same calls on the same routes.
 Test(step_kernels, closed_form_follows_the_algorithm)
 {

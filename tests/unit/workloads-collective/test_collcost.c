@@ -103,6 +103,31 @@ static void near(double got, double want, const char *what)
     cr_assert_float_eq(got, want, 0.01 * want, "%s: %g, not %g", what, got, want);
 }
 
+// Reduction trees scatter what they have summed up and copy what is gathered: the buffer out of
+// every domain, or into it all but its own. NCCL's sends know no LL128, so asking for it holds none
+// up.
+Test(collcost, switches_gather_and_ll128_sends)
+{
+    const double S = 64e9;
+    build(16, 8, 1, 1);
+    scaleup.multicast = 1;
+    const struct sand_comm all = place(128, (struct sand_comm_options){.sharp = 1});
+    near(forced_s(&all, SAND_REDUCE_SCATTER, S, SAND_ALG_SHARP), S / (8 * NIC_Bps), "scatter");
+    near(forced_s(&all, SAND_ALL_GATHER, S, SAND_ALG_SHARP), 15.0 / 16 * S / (8 * NIC_Bps),
+         "gather");
+    cr_expect(isnan(forced_s(&all, SAND_BROADCAST, S, SAND_ALG_SHARP)));
+    const struct sand_coll_wish ll128 = {SAND_ALGORITHMS, SAND_PROTO_LL128};
+    for (enum sand_collective_kind kind = 0; kind < SAND_COLLECTIVES; kind++) {
+        const int to_point = kind == SAND_SEND || kind == SAND_ALL_TO_ALL;
+        const struct sand_collective collective = {kind, 128, S};
+        struct sand_coll_terms t;
+        struct sand_diag diag = {0};
+        cr_expect_eq(sand_coll_best(&constants, &all, &collective, ll128, &t, &diag),
+                     to_point ? SAND_OK : SAND_ERR_INPUT); // no kernel of this test is LL128
+        sand_diag_clear(&diag);
+    }
+}
+
 // Sends of eight neighbours share 32 channels: four each; parts of more than 16 MiB take twice as
 // many, up to all. By hand at 10 GB/s a channel, and bound by the port in the end.
 Test(collcost, sends_take_channels_by_length)
