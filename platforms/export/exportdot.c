@@ -233,6 +233,31 @@ static void write_torus_name(const struct picture *p, const struct box *box, FIL
         fprintf(out, "cube %" PRIu32 "\\n%" PRIu32 " routers", cube, box->n_switches);
 }
 
+static uint32_t pods_drawn(const struct picture *p)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < p->n_boxes; i++)
+        if (p->boxes[i].pod != SAND_NONE && p->boxes[i].pod >= n)
+            n = p->boxes[i].pod + 1;
+    return n;
+}
+
+// Several switches of a tree, or of a group: of which pod, if there is more than one.
+static void write_sum(const struct picture *p, const struct box *box, FILE *out)
+{
+    const uint32_t n = pods_drawn(p), total = p->graph->n_pods;
+    const char *word = p->graph->kind == SAND_FABRIC_DRAGONFLY_PLUS ? "group" : "pod";
+    const int are_more = box->pod + 1 == n && total > n;
+    fprintf(out, "%" PRIu32 " %s%s", box->n_switches,
+            box->pod != SAND_NONE && are_more ? "" : "more ", word_for(p->graph, box->tier));
+    if (box->pod == SAND_NONE || n < 2)
+        return;
+    if (are_more)
+        fprintf(out, "\\nof %" PRIu32 " more %ss", total - box->pod, word);
+    else
+        fprintf(out, "\\nof %s %" PRIu32, word, box->pod);
+}
+
 static void write_box(const struct picture *p, uint32_t i, FILE *out)
 {
     const struct box *box = &p->boxes[i];
@@ -248,22 +273,13 @@ static void write_box(const struct picture *p, uint32_t i, FILE *out)
         fprintf(out, "%" PRIu32 " more groups\\n%" PRIu32 " routers",
                 p->graph->n_pods - (SHOWN_GROUPS - 1), box->n_switches);
     else
-        fprintf(out, "%" PRIu32 " more %s", box->n_switches, word_for(p->graph, box->tier));
+        write_sum(p, box, out);
     if (box->n_endpoints > 0)
         fprintf(out, "\\n%" PRIu32 " NIC%s", box->n_endpoints, box->n_endpoints > 1 ? "s" : "");
     fputc('"', out);
     if (p->graph->kind == SAND_FABRIC_TORUS)
         fprintf(out, ", pos=\"%.2f,%.2f!\"", box->x, box->y);
     fprintf(out, "%s];\n", box->n_switches > 1 ? ", style=\"dashed,rounded\"" : "");
-}
-
-static uint32_t pods_drawn(const struct picture *p)
-{
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < p->n_boxes; i++)
-        if (p->boxes[i].pod != SAND_NONE && p->boxes[i].pod >= n)
-            n = p->boxes[i].pod + 1;
-    return n;
 }
 
 static void write_boxes(const struct picture *p, uint32_t pod, FILE *out)
@@ -274,22 +290,13 @@ static void write_boxes(const struct picture *p, uint32_t pod, FILE *out)
                 write_box(p, i, out);
 }
 
+// No frames around pods: dot 2.43 does not keep the order of a tier whose boxes are in clusters,
+// with newrank or without; and without them it does.
 static void write_pods(const struct picture *p, FILE *out)
 {
-    uint32_t n = pods_drawn(p), total = p->graph->n_pods;
-    const char *word = p->graph->kind == SAND_FABRIC_DRAGONFLY_PLUS ? "group" : "pod";
-    for (uint32_t pod = 0; pod < n; pod++) {
-        fprintf(out, "  subgraph cluster_pod%" PRIu32 " {\n    style=rounded; color=gray; label=\"",
-                pod);
-        if (n == 1)
-            fputs("\";\n", out);
-        else if (pod + 1 == n && total > n)
-            fprintf(out, "%" PRIu32 " more %ss\";\n", total - pod, word);
-        else
-            fprintf(out, "%s %" PRIu32 "\";\n", word, pod);
+    const uint32_t n = pods_drawn(p);
+    for (uint32_t pod = 0; pod < n; pod++)
         write_boxes(p, pod, out);
-        fputs("  }\n", out);
-    }
     write_boxes(p, SAND_NONE, out);
 }
 
@@ -375,7 +382,7 @@ static void write_picture(const struct sand_cluster *cluster, struct picture *p,
 {
     const struct sand_graph *g = p->graph;
     int is_tree = g->kind != SAND_FABRIC_DRAGONFLY && g->kind != SAND_FABRIC_TORUS;
-    fputs("// SPDX-License-Identifier: CC0-1.0\ngraph fabric {\n  newrank=true; ranksep=1.2; "
+    fputs("// SPDX-License-Identifier: CC0-1.0\ngraph fabric {\n  ranksep=1.2; "
           "nodesep=0.15;\n  node [shape=box, style=rounded, fontname=\"Helvetica\", fontsize=10];\n"
           "  edge [color=\"#00000060\"];\n  fontname=\"Helvetica\"; labelloc=t; label=\"",
           out);

@@ -4,6 +4,7 @@
 
 #include "exporttext.h"
 #include "ids.h"
+#include "mem.h"
 #include "units.h"
 
 static const struct {
@@ -14,6 +15,7 @@ static const struct {
             {"pod", "node", "int"},
             {"plane", "node", "int"},
             {"capacity", "edge", "string"},
+            {"left", "all", "double"},
             {"nic", "edge", "int"},
             {"nics", "edge", "int"},
             {"fabric", "graph", "string"},
@@ -67,6 +69,13 @@ static const struct {
             {"hall_pitch", "graph", "string"},
             {"cable_slack", "graph", "string"},
             {"pue", "graph", "double"}};
+
+// The fabric as built, and what is left of it now.
+struct export_health {
+    const struct sand_graph *built, *now;
+    double *left;   // of every edge, 0 to 1
+    uint8_t *lives; // switches that have a cable or NIC that works
+};
 
 static void write_keys(FILE *out)
 {
@@ -218,8 +227,25 @@ static void write_cluster(const struct sand_cluster *cluster, FILE *out)
     write_places(cluster, out);
 }
 
-static void write_switches(const struct sand_graph *g, FILE *out)
+// Nothing of it works: no cable and no NIC, of those that it has.
+static int is_dead(const struct export_health *h, uint32_t s)
 {
+    return h->built->first[s] < h->built->first[s + 1]
+               ? !h->lives[s]
+               : h->built->switches[s].n_endpoints > 0 && !h->lives[s];
+}
+
+static void write_left(double left, FILE *out)
+{
+    char text[64];
+    if (left < 1)
+        fprintf(out, "<data key=\"left\">%s</data>",
+                sand_quantity_canonical(left, SAND_DIM_FRACTION, text, sizeof text));
+}
+
+static void write_switches(const struct export_health *h, FILE *out)
+{
+    const struct sand_graph *g = h->built;
     char name[48];
     for (uint32_t i = 0; i < g->n_switches; i++) {
         const struct sand_graph_switch *s = &g->switches[i];
@@ -231,20 +257,23 @@ static void write_switches(const struct sand_graph *g, FILE *out)
             fprintf(out, "<data key=\"pod\">%" PRIu32 "</data>", s->pod);
         if (g->n_planes > 1)
             fprintf(out, "<data key=\"plane\">%" PRIu32 "</data>", s->plane);
+        write_left(is_dead(h, i) ? 0 : 1, out);
         fputs("</node>\n", out);
     }
 }
 
-static void write_edges(const struct sand_graph *g, FILE *out)
+static void write_edges(const struct export_health *h, FILE *out)
 {
+    const struct sand_graph *g = h->built;
     char a[48], b[48], capacity[64];
     for (uint32_t i = 0; i < g->n_edges; i++) {
         const struct sand_graph_edge *e = &g->edges[i];
-        fprintf(out,
-                "    <edge source=\"%s\" target=\"%s\"><data key=\"capacity\">%s</data></edge>\n",
+        fprintf(out, "    <edge source=\"%s\" target=\"%s\"><data key=\"capacity\">%s</data>",
                 sand_graph_name(g, e->a, a, sizeof a), sand_graph_name(g, e->b, b, sizeof b),
                 sand_quantity_canonical(e->capacity_Bps, SAND_DIM_BANDWIDTH, capacity,
                                         sizeof capacity));
+        write_left(is_dead(h, e->a) || is_dead(h, e->b) ? 1 : h->left[i], out);
+        fputs("</edge>\n", out);
     }
 }
 
@@ -255,42 +284,62 @@ static void write_hosts(const struct sand_graph *g, FILE *out)
                 node);
 }
 
-// NICs that follow each other at one switch are one edge; a NIC's k-th edge is in plane k.
-static void write_host_edges(const struct sand_graph *g, FILE *out)
+static double nic_left(const struct export_health *h, size_t port)
 {
+    return is_dead(h, h->built->leaf_of[port]) ? 1
+                                               : h->now->nic_Bps[port] / h->built->nic_Bps[port];
+}
+
+static void write_host_edge(const struct export_health *h, uint32_t node, uint32_t nic, uint32_t n,
+                            size_t port, FILE *out)
+{
+    const struct sand_graph *g = h->built;
     char name[48], capacity[64];
+    fprintf(
+        out,
+        "    <edge source=\"node:%" PRIu32 "\" target=\"%s\"><data key=\"nic\">%" PRIu32
+        "</data><data key=\"nics\">%" PRIu32 "</data><data key=\"capacity\">%s</data>",
+        node, sand_graph_name(g, g->leaf_of[port], name, sizeof name), nic, n,
+        sand_quantity_canonical(n * g->port_Bps, SAND_DIM_BANDWIDTH, capacity, sizeof capacity));
+    write_left(nic_left(h, port), out);
+    fputs("</edge>\n", out);
+}
+
+// NICs that follow each other at one switch, equally healthy, are one edge; a NIC's k-th edge is in
+// plane k.
+static void write_host_edges(const struct export_health *h, FILE *out)
+{
+    const struct sand_graph *g = h->built;
     for (uint32_t node = 0; node < g->n_nodes; node++)
         for (uint32_t plane = 0; plane < g->n_planes; plane++)
             for (uint32_t nic = 0, end; nic < g->nics_per_node; nic = end) {
                 const size_t first = (size_t)node * g->nics_per_node;
-                const uint32_t leaf = g->leaf_of[(first + nic) * g->n_planes + plane];
-                for (end = nic + 1; end < g->nics_per_node &&
-                                    g->leaf_of[(first + end) * g->n_planes + plane] == leaf;)
-                    end++;
-                sand_quantity_canonical((end - nic) * g->port_Bps, SAND_DIM_BANDWIDTH, capacity,
-                                        sizeof capacity);
-                fprintf(out,
-                        "    <edge source=\"node:%" PRIu32 "\" target=\"%s\"><data "
-                        "key=\"nic\">%" PRIu32 "</data><data key=\"nics\">%" PRIu32
-                        "</data><data key=\"capacity\">%s</data></edge>\n",
-                        node, sand_graph_name(g, leaf, name, sizeof name), nic, end - nic,
-                        capacity);
+                const size_t port = (first + nic) * g->n_planes + plane;
+                for (end = nic + 1; end < g->nics_per_node; end++) {
+                    const size_t next = (first + end) * g->n_planes + plane;
+                    if (g->leaf_of[next] != g->leaf_of[port] ||
+                        nic_left(h, next) != nic_left(h, port))
+                        break;
+                }
+                write_host_edge(h, node, nic, end - nic, port, out);
             }
 }
 
-enum sand_rc export_graphml(const struct sand_cluster *cluster, const struct sand_graph *graph,
-                            FILE *out, struct sand_diag *diag)
+static int has_lossy_part(const struct sand_cluster *cluster)
 {
-    if (cluster->n_groups > 0 || cluster->n_impaired > 0)
-        sand_diag_add(diag, SAND_WARNING, NULL, 0,
-                      "cluster \"%s\": node groups and impaired parts are not in the GraphML: all "
-                      "nodes there are %s, links have the capacity that is left",
-                      cluster->name, cluster->node_type->id);
+    for (size_t i = 0; i < cluster->n_impaired; i++)
+        if (cluster->impaired[i].loss > 0)
+            return 1;
+    return 0;
+}
+
+static void write_file(const struct sand_cluster *cluster, const struct export_health *h, FILE *out)
+{
     fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
           "<!-- The switches and nodes of a cluster and the bundles of cables between them; "
           "capacities are of one\n     direction. An edge of a node is NICs `nic' to nic + nics - "
-          "1 of "
-          "it; the k-th edge of a NIC is in plane k. -->\n"
+          "1 of it; the k-th edge of a NIC is in plane k. `left' is the share that works, of what "
+          "is not whole. -->\n"
           "<graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\">\n",
           out);
     write_keys(out);
@@ -298,10 +347,55 @@ enum sand_rc export_graphml(const struct sand_cluster *cluster, const struct san
     export_xml_text(out, cluster->name);
     fputs("\" edgedefault=\"undirected\">\n", out);
     write_cluster(cluster, out);
-    write_switches(graph, out);
-    write_hosts(graph, out);
-    write_edges(graph, out);
-    write_host_edges(graph, out);
+    write_switches(h, out);
+    write_hosts(h->built, out);
+    write_edges(h, out);
+    write_host_edges(h, out);
     fputs("  </graph>\n</graphml>\n", out);
+}
+
+// Edges of both are in the same order; what does not work has none now.
+static enum sand_rc compare_health(struct export_health *h, struct sand_diag *diag)
+{
+    const struct sand_graph *built = h->built, *now = h->now;
+    h->left = sand_calloc(built->n_edges, sizeof *h->left);
+    h->lives = sand_calloc(built->n_switches, sizeof *h->lives);
+    if (h->left == NULL || h->lives == NULL)
+        return sand_fail(diag, SAND_ERR_NOMEM, "no memory to compare the fabric with itself");
+    for (uint32_t i = 0, k = 0; i < built->n_edges && k < now->n_edges; i++) {
+        const struct sand_graph_edge *e = &built->edges[i];
+        if (e->a != now->edges[k].a || e->b != now->edges[k].b)
+            continue;
+        h->left[i] = now->edges[k++].capacity_Bps / e->capacity_Bps;
+        h->lives[e->a] = h->lives[e->b] = 1;
+    }
+    for (size_t port = 0; port < (size_t)built->n_endpoints * built->n_planes; port++)
+        if (now->nic_Bps[port] > 0)
+            h->lives[built->leaf_of[port]] = 1;
     return SAND_OK;
+}
+
+enum sand_rc export_graphml(const struct sand_cluster *cluster, const struct sand_graph *graph,
+                            FILE *out, struct sand_diag *diag)
+{
+    struct sand_cluster whole = *cluster;
+    struct sand_graph *built = NULL;
+    whole.n_impaired = 0;
+    if (cluster->n_groups > 0)
+        sand_diag_add(diag, SAND_WARNING, NULL, 0,
+                      "cluster \"%s\": node groups are not in the GraphML: all nodes there are %s",
+                      cluster->name, cluster->node_type->id);
+    if (has_lossy_part(cluster))
+        sand_diag_add(diag, SAND_WARNING, NULL, 0,
+                      "cluster \"%s\": the loss of impaired parts is not in the GraphML",
+                      cluster->name);
+    SAND_TRY(sand_graph_build(&whole, &built, NULL)); // what it warns of is said already
+    struct export_health h = {.built = built, .now = graph};
+    const enum sand_rc rc = compare_health(&h, diag);
+    if (rc == SAND_OK)
+        write_file(cluster, &h, out);
+    sand_free(h.left);
+    sand_free(h.lives);
+    sand_graph_free(built);
+    return rc;
 }

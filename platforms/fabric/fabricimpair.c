@@ -7,11 +7,23 @@
 #include "fabricwiring.h"
 #include "ids.h"
 
-int fabric_is_switch(const struct sand_fabric *f, const char *part, uint32_t *tier, uint32_t *index)
+// Takes "word<number>-" off the front of a part's name.
+static int take_front(const char **part, const char *word, uint32_t *number)
+{
+    const size_t length = strlen(word);
+    const char *digits = *part + length;
+    const size_t n = strncmp(*part, word, length) == 0 ? strspn(digits, "0123456789") : 0;
+    if (n == 0 || n > 9 || digits[n] != '-')
+        return 0;
+    *number = (uint32_t)strtoul(digits, NULL, 10);
+    *part = digits + n + 1;
+    return 1;
+}
+
+static int is_numbered(const struct sand_fabric *f, const char *part, uint32_t *tier,
+                       uint32_t *index)
 {
     static const char *const names[] = {"leaf", "spine", "core", "router"};
-    if (f->kind == SAND_FABRIC_WIRED)
-        return fabric_wired_is_switch(f, part, tier, index);
     for (uint32_t i = 0; i < 4; i++) {
         const size_t length = strlen(names[i]);
         const char *digits = part + length;
@@ -23,6 +35,28 @@ int fabric_is_switch(const struct sand_fabric *f, const char *part, uint32_t *ti
         return 1;
     }
     return 0;
+}
+
+// Switches are numbered plane after plane and pod after pod; a name may say which: "plane1-leaf3",
+// "pod0-spine1", "group2-router4".
+int fabric_is_switch(const struct sand_fabric *f, const char *part, uint32_t *tier, uint32_t *index)
+{
+    uint32_t plane = 0, pod = 0, per_pod;
+    if (f->kind == SAND_FABRIC_WIRED)
+        return fabric_wired_is_switch(f, part, tier, index);
+    const int has_plane = take_front(&part, "plane", &plane);
+    const int has_pod = take_front(&part, "pod", &pod) || take_front(&part, "group", &pod) ||
+                        take_front(&part, "rail", &pod);
+    if (!is_numbered(f, part, tier, index))
+        return 0;
+    per_pod = f->kind == SAND_FABRIC_DRAGONFLY ? f->routers : f->spines_per_pod;
+    const int is_in_pod = *tier == 1 || f->kind == SAND_FABRIC_DRAGONFLY;
+    if ((has_pod && (!is_in_pod || *index >= per_pod)) || (has_plane && plane >= f->n_planes))
+        return 0;
+    const uint64_t per_plane = fabric_tier_size(f, *tier) / f->n_planes;
+    const uint64_t at = plane * per_plane + (uint64_t)pod * per_pod + *index;
+    *index = at < SAND_NONE ? (uint32_t)at : SAND_NONE;
+    return 1;
 }
 
 uint32_t fabric_find_link(const struct sand_fabric *f, const char *part)

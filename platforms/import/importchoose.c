@@ -113,6 +113,13 @@ static int write_tree(struct import_job *job, void *context)
          tree.n_fabric_extras--, tree.fabric_extras++)
         if (strcmp(tree.fabric_extras->value, "no") != 0)
             return 0;
+    // Dead things keep the names they have.
+    for (size_t i = 0; i < graph.n_switches; i++)
+        if (graph.switches[i].is_dead)
+            return 0;
+    for (size_t i = 0; i < graph.n_ports; i++)
+        if (graph.ports[i].lost > 0)
+            return 0;
     return takes_whole_nodes(&graph, &tree) && import_tree_of_graph(job, &graph, &tree) &&
            import_tree_is_complete(job, &graph, &tree) && import_tree_write(job, &tree, c->node);
 }

@@ -113,10 +113,11 @@ static void open_fabric(struct import_job *job, struct import_xml *xml, const st
 }
 
 static int close_fabric(struct import_job *job, struct import_xml *xml, const struct import_tree *t,
-                        const struct import_node *node)
+                        const struct import_graph *graph, const struct import_node *node)
 {
     import_fabric_common(job, xml, t, node, t->port_Bps);
-    fprintf(xml->out, "/>\n</cluster>\n");
+    fprintf(xml->out, "/>\n");
+    import_cluster_close(xml, graph, NULL);
     return import_xml_close(job, xml);
 }
 
@@ -143,8 +144,9 @@ static size_t keep_extras(const struct import_tree *t, int routes_one_way, int h
     return n;
 }
 
-int import_torus_write(struct import_job *job, const struct import_tree *tree,
-                       const struct import_direct *d, const struct import_node *node)
+int import_torus_write(struct import_job *job, const struct import_graph *graph,
+                       const struct import_tree *tree, const struct import_direct *d,
+                       const struct import_node *node)
 {
     static const char *const names[] = {"x", "y", "z"};
     struct import_extra extras[32];
@@ -162,7 +164,7 @@ int import_torus_write(struct import_job *job, const struct import_tree *tree,
         import_xml_attribute(&xml, names[dim], "%" PRIu32, d->size[dim]);
     if (d->block > 0)
         import_xml_attribute(&xml, "block", "%" PRIu32, d->block);
-    return close_fabric(job, &xml, &t, node);
+    return close_fabric(job, &xml, &t, graph, node);
 }
 
 // ---- dragonfly ----------------------------------------------------------------------------------
@@ -259,8 +261,9 @@ int import_is_dragonfly_plus(const struct import_graph *g, const struct import_t
                           (uint64_t)d->groups * (d->groups - 1) / 2 * group_links(d, d->spines));
 }
 
-int import_dragonfly_plus_write(struct import_job *job, const struct import_tree *tree,
-                                const struct import_direct *d, const struct import_node *node)
+int import_dragonfly_plus_write(struct import_job *job, const struct import_graph *graph,
+                                const struct import_tree *tree, const struct import_direct *d,
+                                const struct import_node *node)
 {
     const struct {
         const char *name;
@@ -282,11 +285,12 @@ int import_dragonfly_plus_write(struct import_job *job, const struct import_tree
     open_fabric(job, &xml, &t, node, "dragonfly_plus");
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         import_xml_attribute(&xml, sizes[i].name, "%" PRIu32, sizes[i].value);
-    return close_fabric(job, &xml, &t, node);
+    return close_fabric(job, &xml, &t, graph, node);
 }
 
-int import_dragonfly_write(struct import_job *job, const struct import_tree *tree,
-                           const struct import_direct *d, const struct import_node *node)
+int import_dragonfly_write(struct import_job *job, const struct import_graph *graph,
+                           const struct import_tree *tree, const struct import_direct *d,
+                           const struct import_node *node)
 {
     struct import_extra extras[32];
     struct import_tree t = *tree;
@@ -301,5 +305,5 @@ int import_dragonfly_write(struct import_job *job, const struct import_tree *tre
     import_xml_attribute(&xml, "routers", "%" PRIu32, d->routers);
     import_xml_attribute(&xml, "endpoints_per_router", "%" PRIu32, d->per_router);
     import_xml_attribute(&xml, "global_links", "%" PRIu32, d->global_links);
-    return close_fabric(job, &xml, &t, node);
+    return close_fabric(job, &xml, &t, graph, node);
 }

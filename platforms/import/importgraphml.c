@@ -123,6 +123,18 @@ static double bandwidth(struct import_job *job, long line, const char *what, con
     return 0;
 }
 
+// Of what a switch, cable or NIC has, the share that does not work.
+static double lost(struct import_job *job, long line, const char *text)
+{
+    double left = 1;
+    char why[64];
+    if (text != NULL &&
+        (sand_quantity_parse(text, SAND_DIM_FRACTION, &left, why, sizeof why) != SAND_OK ||
+         !(left >= 0 && left <= 1)))
+        import_refuse(job, line, "left is \"%.60s\": a share that works, 0 to 1", text);
+    return 1 - left;
+}
+
 static double ratio(struct import_job *job, const char *what, const char *text)
 {
     double value = 0;
@@ -204,7 +216,8 @@ static int read_vertex(struct import_job *job, struct graphml *g, const xmlNode 
         tier_of(job, line, values[W_TIER]),
         whole(job, line, "endpoints", values[W_ENDPOINTS]),
         values[W_POD] ? whole(job, line, "pod", values[W_POD]) : IMPORT_NO_POD,
-        label != NULL && *label != '\0' ? label : NULL};
+        label != NULL && *label != '\0' ? label : NULL,
+        lost(job, line, values[W_LEFT]) >= 1};
     return import_index_add(job, &g->ids, id, g->n_vertices++);
 }
 
@@ -265,12 +278,14 @@ static void read_edge(struct import_job *job, struct graphml *g, const xmlNode *
         import_deviate(job, line, "hosts \"%.100s\" and \"%.100s\" are joined directly; left out",
                        g->graph.switches[a].name, g->graph.switches[b].name);
     } else if (g->host[a] || g->host[b]) {
-        add_port(job, g, g->host[a] ? b : a, g->host[a] ? a : b,
-                 (struct import_port){.Bps = Bps, .line = line}, values);
+        add_port(
+            job, g, g->host[a] ? b : a, g->host[a] ? a : b,
+            (struct import_port){.Bps = Bps, .line = line, .lost = lost(job, line, values[W_LEFT])},
+            values);
     } else {
         g->n_bare += values[W_CAPACITY] == NULL ? 1 : 0;
-        g->graph.cables[g->graph.n_cables++] =
-            (struct import_cable){(uint32_t)a, (uint32_t)b, Bps, line};
+        g->graph.cables[g->graph.n_cables++] = (struct import_cable){
+            (uint32_t)a, (uint32_t)b, Bps, line, lost(job, line, values[W_LEFT])};
     }
 }
 
@@ -383,6 +398,25 @@ static void take_graph_values(struct import_job *job, struct graphml *g)
     take_extras(job, g);
 }
 
+// A NIC with ports in several planes has one name for all of them: what one port lost is left out.
+static void keep_whole_planes(struct import_job *job, struct graphml *g)
+{
+    uint64_t n = 0;
+    size_t n_lost = 0;
+    for (size_t i = 0; i < g->graph.n_ports; i++)
+        n += g->graph.ports[i].n_nics > 0 ? g->graph.ports[i].n_nics : 1;
+    for (size_t i = 0;
+         i < g->graph.n_ports && n > (uint64_t)g->tree.n_nodes * g->tree.nics_per_node; i++) {
+        n_lost += g->graph.ports[i].lost > 0;
+        g->graph.ports[i].lost = 0;
+    }
+    if (n_lost > 0)
+        import_deviate(job, 0,
+                       "%zu ports of NICs that have one in every plane are not whole; here they "
+                       "are: write <impaired> for them",
+                       n_lost);
+}
+
 // Every value that the graph does not state: NICs of the node type, nodes from the endpoints, edges
 // without a capacity as one port.
 static int complete(struct import_job *job, struct graphml *g, const struct import_node *node)
@@ -401,6 +435,7 @@ static int complete(struct import_job *job, struct graphml *g, const struct impo
         t->n_nodes = (uint32_t)((endpoints + t->nics_per_node - 1) / t->nics_per_node);
     if (t->n_nodes == 0 || t->nics_per_node == 0 || endpoints == 0)
         return import_refuse(job, 0, "no node has endpoints (attribute endpoints, or kind host)");
+    keep_whole_planes(job, g);
     if (g->n_bare == 0)
         return 1;
     import_assume(job, "%" PRIu32 " edges without capacity are one port of %s each", g->n_bare,
@@ -443,13 +478,17 @@ static int write_nearest(struct import_job *job, struct graphml *g, const struct
         .twisted = says_yes(g, "twisted")};
     if (job->n_refused > 0)
         return 0;
+    if (import_graph_has_losses(&g->graph)) {
+        import_graph_lose(job, &g->graph);
+        return import_fabric_write(job, &g->graph, &g->tree, node);
+    }
     if (kind && strcmp(kind, "torus") == 0 && import_is_torus(&g->graph, &g->tree, &direct))
-        return import_torus_write(job, &g->tree, &direct, node);
+        return import_torus_write(job, &g->graph, &g->tree, &direct, node);
     if (kind && strcmp(kind, "dragonfly") == 0 && import_is_dragonfly(&g->graph, &g->tree, &direct))
-        return import_dragonfly_write(job, &g->tree, &direct, node);
+        return import_dragonfly_write(job, &g->graph, &g->tree, &direct, node);
     if (kind && strcmp(kind, "dragonfly_plus") == 0 &&
         import_is_dragonfly_plus(&g->graph, &g->tree, &direct))
-        return import_dragonfly_plus_write(job, &g->tree, &direct, node);
+        return import_dragonfly_plus_write(job, &g->graph, &g->tree, &direct, node);
     if (kind && (strcmp(kind, "torus") == 0 || strncmp(kind, "dragonfly", 9) == 0))
         import_deviate(job, 0,
                        "says that it is a %.40s, but its switches and cables are not those of one "

@@ -25,6 +25,8 @@ static const struct {
     {"name", "node", W_LABEL},
     {"pod", "node", W_POD},
     {"plane", "node", W_IGNORED},
+    {"left", "node", W_LEFT},
+    {"left", "edge", W_LEFT},
     {"capacity", "edge", W_CAPACITY},
     {"bandwidth", "edge", W_CAPACITY},
     {"nic", "edge", W_FIRST_NIC},

@@ -40,6 +40,7 @@ enum word {
     W_Y,
     W_Z,
     W_BLOCK,
+    W_LEFT,    // of nodes and edges
     W_IGNORED, // understood, and of no use here
     N_WORDS
 };

@@ -295,7 +295,7 @@ static int number_switches(struct import_job *job, struct ib_fabric *f, struct i
         m->number = (uint32_t)g->n_switches;
         const char *name = sand_arena_printf(&job->arena, "%s %s", m->guid, m->name);
         g->switches[g->n_switches++] = (struct import_switch){
-            name ? name : m->guid, m->line, -1, 0, IMPORT_NO_POD, short_name(job, m->name)};
+            name ? name : m->guid, m->line, -1, 0, IMPORT_NO_POD, short_name(job, m->name), 0};
     }
     return g->n_switches > 0 ? 1
                              : import_refuse(job, 0,
@@ -319,13 +319,14 @@ static void add_port(struct import_job *job, const struct ib_fabric *f, const st
                        b->name);
     } else if (a->is_switch && b->is_switch) {
         if (p->owner < (uint32_t)(b - f->machines))
-            g->cables[g->n_cables++] = (struct import_cable){a->number, b->number, p->Bps, p->line};
+            g->cables[g->n_cables++] =
+                (struct import_cable){a->number, b->number, p->Bps, p->line, 0};
         rates->port[rates->n_ports++] = p->Bps;
     } else if (a->is_switch && is_host(b)) {
         g->switches[a->number].n_endpoints++;
         rates->nic[rates->n_nics++] = p->Bps;
         g->ports[g->n_ports++] =
-            (struct import_port){a->number, (uint32_t)(b - f->machines), 0, 0, p->Bps, p->line};
+            (struct import_port){a->number, (uint32_t)(b - f->machines), 0, 0, p->Bps, p->line, 0};
     }
 }
 

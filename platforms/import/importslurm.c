@@ -321,7 +321,7 @@ static void hang_nodes(const struct slurm_tree *slurm, const struct import_node 
         g->switches[i].n_endpoints = (uint32_t)slurm->switches[i].nodes.n * node->n_nics;
         for (size_t k = 0; k < slurm->switches[i].nodes.n; k++)
             g->ports[g->n_ports++] = (struct import_port){
-                (uint32_t)i, t->n_nodes++, 0, node->n_nics, 0, slurm->switches[i].line};
+                (uint32_t)i, t->n_nodes++, 0, node->n_nics, 0, slurm->switches[i].line, 0};
     }
 }
 
@@ -351,16 +351,17 @@ static int write_irregular(struct import_job *job, const struct slurm_tree *slur
     if (!below_Bps || !g.switches || !g.cables || !g.ports)
         return import_no_memory(job);
     if (slurm->has_blocks)
-        g.switches[slurm->n] = (struct import_switch){"all-blocks", 0, 1, 0, IMPORT_NO_POD, NULL};
+        g.switches[slurm->n] =
+            (struct import_switch){"all-blocks", 0, 1, 0, IMPORT_NO_POD, NULL, 0};
     sum_below(slurm, node, below_Bps);
     for (size_t i = 0; i < slurm->n; i++) {
         const struct slurm_switch *s = &slurm->switches[i];
-        g.switches[i] = (struct import_switch){s->name, s->line,       s->nodes.n > 0 ? 0 : -1,
-                                               0,       IMPORT_NO_POD, NULL};
+        g.switches[i] = (struct import_switch){
+            s->name, s->line, s->nodes.n > 0 ? 0 : -1, 0, IMPORT_NO_POD, NULL, 0};
         const long up = s->parent == NO_SWITCH && slurm->has_blocks ? (long)slurm->n : s->parent;
         if (up != NO_SWITCH && below_Bps[i] > 0)
             g.cables[g.n_cables++] =
-                (struct import_cable){(uint32_t)i, (uint32_t)up, below_Bps[i], s->line};
+                (struct import_cable){(uint32_t)i, (uint32_t)up, below_Bps[i], s->line, 0};
     }
     hang_nodes(slurm, node, &g, &t);
     import_assume(job, "no oversubscription: every switch has as much up as the NICs below it; "

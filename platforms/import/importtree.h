@@ -56,6 +56,7 @@ struct import_switch {
     uint32_t n_endpoints;   // NICs attached
     uint32_t pod;           // IMPORT_NO_POD: unknown
     const char *short_name; // for the XML; NULL: `name`
+    int is_dead;            // it is there, and does not work
 };
 enum { IMPORT_NO_POD = UINT32_MAX };
 // A node at a switch.
@@ -64,11 +65,13 @@ struct import_port {
     uint32_t nic, n_nics; // which NICs of the node; n_nics 0: unknown, one port
     double Bps;           // of all of them; 0: unknown
     long line;
+    double lost; // share of it that does not work
 };
 struct import_cable {
     uint32_t a, b;
     double Bps; // of one direction, all cables together
     long line;
+    double lost; // share of it that does not work
 };
 struct import_graph {
     struct import_switch *switches;
@@ -117,12 +120,25 @@ int import_is_dragonfly(const struct import_graph *graph, const struct import_tr
                         const struct import_direct *direct);
 int import_is_dragonfly_plus(const struct import_graph *graph, const struct import_tree *tree,
                              const struct import_direct *direct);
-int import_dragonfly_plus_write(struct import_job *job, const struct import_tree *tree,
-                                const struct import_direct *direct, const struct import_node *node);
-int import_torus_write(struct import_job *job, const struct import_tree *tree,
-                       const struct import_direct *direct, const struct import_node *node);
-int import_dragonfly_write(struct import_job *job, const struct import_tree *tree,
-                           const struct import_direct *direct, const struct import_node *node);
+int import_dragonfly_plus_write(struct import_job *job, const struct import_graph *graph,
+                                const struct import_tree *tree, const struct import_direct *direct,
+                                const struct import_node *node);
+int import_torus_write(struct import_job *job, const struct import_graph *graph,
+                       const struct import_tree *tree, const struct import_direct *direct,
+                       const struct import_node *node);
+int import_dragonfly_write(struct import_job *job, const struct import_graph *graph,
+                           const struct import_tree *tree, const struct import_direct *direct,
+                           const struct import_node *node);
+
+// What does not work of a graph is written as that: switches by their names in the XML, which may
+// be NULL for those of the graph, and NICs. Ends the cluster.
+void import_cluster_close(struct import_xml *xml, const struct import_graph *graph,
+                          const char *const *names);
+
+// Takes from cables what they have lost, those that have lost all out of the graph, and says so.
+// For kinds of fabrics whose cables have no names of their own.
+void import_graph_lose(struct import_job *job, struct import_graph *graph);
+int import_graph_has_losses(const struct import_graph *graph); // of cables
 
 // Attributes of <cluster> and of its fabric that every kind has.
 void import_cluster_open(struct import_job *job, struct import_xml *xml,

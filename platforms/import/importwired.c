@@ -118,7 +118,7 @@ static int ports_of_counts(struct wired *w)
     for (size_t i = 0; i < g->n_switches; i++)
         for (uint32_t e = 0; e < g->switches[i].n_endpoints && at < total; e++, at++)
             g->ports[g->n_ports++] = (struct import_port){
-                (uint32_t)i, (uint32_t)(at / per_node), (uint32_t)(at % per_node), 1, 0, 0};
+                (uint32_t)i, (uint32_t)(at / per_node), (uint32_t)(at % per_node), 1, 0, 0, 0};
     return 1;
 }
 
@@ -492,7 +492,8 @@ static int write_all(struct wired *w)
     write_switches(w, &xml);
     write_ports(w, &xml);
     const int done = write_cables(w, &xml);
-    fprintf(xml.out, "    </wired>\n</cluster>\n");
+    fprintf(xml.out, "    </wired>\n");
+    import_cluster_close(&xml, w->graph, (const char *const *)w->names);
     return import_xml_close(w->job, &xml) && done;
 }
 

@@ -134,6 +134,8 @@ FABRICS = [
      'nonminimal="50%" spreading="hash" queue_pairs="2" {}/>', "dragonfly_plus"),
     ("", '<torus x="4" y="4" z="4" {}/>', "torus"),
     ("", '<torus x="8" y="4" z="2" block="2" circuits="no" {}/>', "torus"),
+    ("", '<torus x="4" y="4" z="8" twisted="yes" {}/>', "torus"),
+    ("", '<torus x="4" y="2" z="8" block="2" circuits="yes" {}/>', "torus"),
     ('nodes_per_rack="2" racks_per_row="2" row_pitch="50m" rack_pitch="1m" cable_slack="3m"',
      '<rail_optimised tiers="2" nodes_per_unit="2" latency="route" spine_latency="2us" {}/>', "wired"),
 ]
@@ -143,7 +145,8 @@ def twins(folder):
     """Generated, and exported and imported again: the same step, to the last digit, on every kind."""
     link = 'link="sandtable:link/ndr400-ib"'
     for number, (places, fabric, kind) in enumerate(FABRICS):
-        cluster = (f'<cluster name="c" nodes="8" node="sandtable:node/dgx-h100" {places}>'
+        nodes = 16 if "twisted" in fabric else 8  # a twist needs places of n and 2n
+        cluster = (f'<cluster name="c" nodes="{nodes}" node="sandtable:node/dgx-h100" {places}>'
                    + fabric.format(link) + "</cluster>")
         one = experiment(folder, f"one{number}", cluster, JOB)
         graph, cluster = folder / f"g{number}.graphml", folder / f"c{number}.xml"
@@ -164,6 +167,45 @@ def twins(folder):
         run("import", "graphml", again, "-o", third)
         texts = [re.sub(r"<!--.*?-->", "", path.read_text(), flags=re.S) for path in (cluster, third)]
         check(texts[0] == texts[1], f"{fabric}: another cluster after two imports")
+
+
+# (fabric, what is dead or slow, what it is imported as)
+BROKEN = [
+    (f"<fat_tree {TWO} {{}}/>", "spine1", "wired"),
+    (f'<fat_tree {THREE} spreading="static" {{}}/>', "pod1-spine0", "wired"),
+    ('<rail_optimised tiers="2" nodes_per_unit="4" {}/>', "leaf3", "wired"),
+    ('<rail_optimised tiers="2" nodes_per_unit="4" planes="2" spreading="static" {}/>', "plane1-spine0",
+     "wired"),
+    ('<dragonfly global_links="2" routers="4" endpoints_per_router="2" groups="9" {}/>', "group3-router1",
+     "dragonfly"),
+    ('<dragonfly_plus groups="4" leaves="2" spines="3" endpoints_per_leaf="8" global_links="2" {}/>',
+     "group1-spine2", "dragonfly_plus"),
+    ('<torus x="4" y="4" z="4" {}/>', "router9", "torus"),
+    (f'<fat_tree {TWO} spreading="static" {{}}/>', "leaf1-spine0 up", "wired"),
+    (f"<fat_tree {TWO} {{}}/>", "node5 nic2 up", "wired"),
+]
+
+
+def broken(folder):
+    """What is dead goes out and comes in as dead: the same bisection is left, and the same is lost with any
+    other part."""
+    for number, (fabric, part, kind) in enumerate(BROKEN):
+        cluster = ('<cluster name="c" nodes="8" node="sandtable:node/dgx-h100">'
+                   + fabric.format('link="sandtable:link/ndr400-ib"') + f'<impaired part="{part}"/></cluster>')
+        one, graph = experiment(folder, f"dead{number}", cluster), folder / f"dead{number}.graphml"
+        imported = folder / f"dead{number}.out.xml"
+        run("export", "fabric", one, "--format=graphml", "-o", graph)
+        done = run("import", "graphml", graph, "-o", imported)
+        check(done.returncode == 0, f"{part} of {fabric}: {done.stderr}")
+        if done.returncode != 0:
+            continue
+        check(f"<{kind} " in imported.read_text(), f"{part} of {fabric}: no {kind}")
+        check((" up" in part and "spine" in part) or f'<impaired part="{part}"/>' in imported.read_text(),
+              f"{part} of {fabric} is not dead again")
+        two = experiment(folder, f"alive{number}", f'<xi:include href="{imported.name}"/>')
+        faults = [run("fabric", "faults", path, "--format=json").stdout for path in (one, two)]
+        check(faults[0] == faults[1] and '"bisection_Bps"' in faults[0],
+              f"{part} of {fabric}: other losses\n{faults[0]}\n{faults[1]}")
 
 
 # (format, file, differences, understood less than all)
@@ -304,6 +346,11 @@ def draws(dot, name):
         done = subprocess.run(["dot", "-Tplain"], input=dot, text=True, capture_output=True,
                               timeout=60, check=False)
         check(done.returncode == 0 and "graph" in done.stdout, f"{name}: {done.stderr}")
+        rows = {}  # of trees, whose boxes are numbered from left to right, the rest of a tier or pod last
+        for _, box, x, y in (line.split()[:4] for line in done.stdout.splitlines() if line.startswith("node ")):
+            rows.setdefault(y, []).append((float(x), int(box[1:])))
+        for row in rows.values() if "layout=" not in dot else []:
+            check([b for _, b in sorted(row)] == sorted(b for _, b in row), f"{name}: out of order: {sorted(row)}")
 
 
 def scale(folder):
@@ -328,6 +375,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="sand-export-") as scratch:
         folder = pathlib.Path(scratch)
         simgrid_loads(folder)
+        broken(folder)
         twins(folder)
         imports(folder)
         ugly(folder)
