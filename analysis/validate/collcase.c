@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "gpuname.h"
+
 enum { MOST_GPUS = 1 << 20 }; // of a row: its fabric is built
 
 static const char *const names[SAND_COLL_COLUMNS] = {
@@ -244,6 +246,7 @@ static void find_rules(const struct sand_coll_rules *rules, struct sand_coll_cas
 {
     const char *gpu = c->cell[SAND_COLL_GPU], *platform = c->cell[SAND_COLL_PLATFORM];
     const char *network = c->cell[SAND_COLL_NETWORK];
+    const struct sand_coll_machine *by_words = NULL;
     for (size_t i = rules->n_machines; i-- > 0;) {
         const struct sand_coll_machine *m = &rules->machines[i];
         if (begins(gpu, m->gpu) && contains(platform, m->platform) && contains(network, m->network))
@@ -260,8 +263,21 @@ static void find_rules(const struct sand_coll_rules *rules, struct sand_coll_cas
             (f->row == NULL || strcmp(c->cell[SAND_COLL_ID], f->row) == 0))
             judge(c, SAND_COLL_LISTED, "%s", f->why);
     }
+    for (size_t i = 0, most = 0; c->machine == NULL && i < rules->n_machines; i++) {
+        const struct sand_coll_machine *m = &rules->machines[i];
+        const size_t words = m->gpu ? (size_t)sand_gpu_name_words(m->gpu, gpu) : 0;
+        if (words > most && contains(platform, m->platform) && contains(network, m->network)) {
+            most = words;
+            by_words = m;
+        }
+    }
     if (c->machine == NULL)
-        judge(c, SAND_COLL_SKIPPED, "no rule knows the GPU \"%.40s\"", gpu);
+        c->machine = by_words;
+    if (c->machine == NULL)
+        judge(c, SAND_COLL_SKIPPED,
+              "no rule knows the GPU \"%.40s\"; add a <machine> with its node to a copy of "
+              "platforms/catalogue/collective_rules/measured.xml and name that by --rules",
+              gpu);
 }
 
 // A node of as many GPUs as the row uses of each, with the ports that the row or its rule states.

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "gpuname.h"
+#include "steprest.h"
 #include "train.h"
 
 // ---- verdicts -----------------------------------------------------------------------------------
@@ -128,19 +130,23 @@ static int has_experts(const struct sand_step_case *c)
     return text[0] != '\0' && strcmp(text, "0") != 0;
 }
 
-static const struct sand_transformer *known_model(const struct sand_step_rules *rules,
-                                                  const struct sand_step_case *c)
+static const struct sand_step_known *known_model(const struct sand_step_rules *rules,
+                                                 const struct sand_step_case *c)
 {
     for (size_t i = 0; i < rules->n_knowns; i++)
         if (begins(cell(c, SAND_STEP_MODEL), rules->knowns[i].name))
-            return rules->knowns[i].model;
+            return &rules->knowns[i];
     return NULL;
 }
 
-// Takes the known model's figure where the row has none, which makes the row ill specified.
-static void take(struct sand_step_case *c, enum sand_step_column column, uint32_t *figure)
+// Takes the known model's figure where the row has none, which makes the row ill specified unless
+// its name tells all.
+static void take(struct sand_step_case *c, const struct sand_step_known *known,
+                 enum sand_step_column column, uint32_t *figure)
 {
     const uint32_t value = whole(c, column);
+    if (value == 0 && known->whole)
+        return;
     if (value == 0)
         judge(c, SAND_STEP_ILL, "%s is not given", sand_step_column_name(column));
     else
@@ -171,15 +177,15 @@ static void read_widths(struct sand_step_case *c)
 static void read_model(const struct sand_step_rules *rules, struct sand_step_case *c)
 {
     struct sand_transformer *m = &c->model;
-    const struct sand_transformer *known = known_model(rules, c);
+    const struct sand_step_known *known = known_model(rules, c);
     if (known != NULL) {
-        *m = *known;
-        take(c, SAND_STEP_LAYERS, &m->n_layers);
-        take(c, SAND_STEP_HIDDEN, &m->hidden);
-        take(c, SAND_STEP_HEADS, &m->n_heads);
-        take(c, SAND_STEP_VOCAB, &m->vocab);
+        *m = *known->model;
+        take(c, known, SAND_STEP_LAYERS, &m->n_layers);
+        take(c, known, SAND_STEP_HIDDEN, &m->hidden);
+        take(c, known, SAND_STEP_HEADS, &m->n_heads);
+        take(c, known, SAND_STEP_VOCAB, &m->vocab);
         m->n_kv_heads = or_else(whole(c, SAND_STEP_KV_HEADS), m->n_kv_heads);
-        take(c, SAND_STEP_FFN, has_experts(c) ? &m->experts.ffn_hidden : &m->ffn_hidden);
+        take(c, known, SAND_STEP_FFN, has_experts(c) ? &m->experts.ffn_hidden : &m->ffn_hidden);
     } else {
         read_widths(c);
     }
@@ -209,14 +215,26 @@ static int find_word(const char *text, const struct word *words, size_t n, int o
 #define WORD(text, words, otherwise)                                                               \
     find_word(text, words, sizeof(words) / sizeof(words)[0], otherwise)
 
+// "4 slice(s) of v5e-256"; 0: the cell does not say, or there are none.
+static uint32_t slices_of(const struct sand_step_case *c)
+{
+    char *end = NULL;
+    const char *text = cell(c, SAND_STEP_NETWORK);
+    const unsigned long n = strtoul(text, &end, 10);
+    const int says = end != text && strncmp(end, " slice", 6) == 0;
+    return says && n <= 65536 && c->machine->node->scaleup == SAND_SCALEUP_TORUS ? (uint32_t)n : 0;
+}
+
 // GPUs of the job in one scale-up domain: all of them, or as many as fill the domains evenly, in
 // whole tensor-parallel groups if they fit.
 static uint32_t gpus_per_domain(const struct sand_step_case *c, uint32_t gpus)
 {
     const struct sand_node_type *node = c->machine->node;
     const uint32_t most = node->n_gpus * or_else(node->scaleup_nodes, 1);
-    const uint32_t nodes = whole(c, SAND_STEP_NODES);
+    const uint32_t nodes = whole(c, SAND_STEP_NODES), slices = slices_of(c);
     uint32_t used = gpus < most ? gpus : most;
+    if (slices > 0 && gpus % slices == 0 && gpus / slices <= most)
+        return gpus / slices;
     // The nodes column counts servers; a domain may span several, but not be part of one.
     if (most <= 8 && nodes > 0 && gpus % nodes == 0 && gpus / nodes <= most)
         return gpus / nodes;
@@ -251,7 +269,7 @@ static uint32_t shard_group_of(const struct sand_step_case *c)
              at++)
             group = 10 * group + (uint32_t)(*at - '0');
     }
-    if (group == 0 && strstr(text, "HSDP") != NULL)
+    if (group == 0 && (strstr(text, "HSDP") != NULL || strstr(text, "in slice") != NULL))
         group = gpus_per_domain(c, whole(c, SAND_STEP_GPUS)) / s->tp;
     return group < s->dp * s->cp ? group : 0;
 }
@@ -298,14 +316,25 @@ static void read_sequence_parallel(struct sand_step_case *c)
 
 static void read_recompute(struct sand_step_case *c)
 {
+    // MaxText: "minimal" keeps all products of weights, "qkv" those of queries, keys and values.
     static const struct word words[] = {{"full", SAND_RECOMPUTE_FULL},
                                         {"selective", SAND_RECOMPUTE_SELECTIVE},
+                                        {"minimal", SAND_RECOMPUTE_SELECTIVE},
+                                        {"qkv", SAND_RECOMPUTE_PARTIAL},
                                         {"none", SAND_RECOMPUTE_NONE}};
     struct sand_split *s = &c->job.split;
     const char *text = cell(c, SAND_STEP_RECOMPUTE);
     s->recompute = (enum sand_recompute)WORD(text, words, SAND_RECOMPUTE_NONE);
     if (text[0] != '\0' && WORD(text, words, -1) < 0)
-        judge(c, SAND_STEP_SKIPPED, "recompute \"%.40s\" is not modelled", text);
+        judge(c, SAND_STEP_SKIPPED,
+              "recompute \"%.40s\" is not modelled; write none, selective, full, minimal or qkv",
+              text);
+    if (s->recompute == SAND_RECOMPUTE_PARTIAL) {
+        const struct sand_head_widths widths = sand_model_head_widths(&c->model);
+        const double qkv = (widths.q + widths.kv) * c->model.hidden;
+        const double layer = sand_model_layer_params(&c->model, 0);
+        s->recompute_share = layer > qkv ? 1 - qkv / layer : 1;
+    }
     if (s->recompute == SAND_RECOMPUTE_SELECTIVE && c->stack->selective_share > 0) {
         s->recompute = SAND_RECOMPUTE_PARTIAL;
         s->recompute_share = c->stack->selective_share;
@@ -323,22 +352,43 @@ static void read_precision(struct sand_step_case *c)
     c->job.split.precision = (enum sand_precision)WORD(text, words, SAND_BF16);
     if (text[0] == '\0')
         judge(c, SAND_STEP_ILL, "precision is not given");
-    else if (WORD(text, words, -1) < 0 || strstr(text, "not read") != NULL)
-        judge(c, SAND_STEP_SKIPPED, "precision \"%.40s\" is not modelled", text);
+    else if (strstr(text, "not read") != NULL)
+        judge(c, SAND_STEP_ILL, "precision \"%.40s\" leaves it open", text);
+    else if (WORD(text, words, -1) < 0)
+        judge(c, SAND_STEP_SKIPPED,
+              "precision \"%.40s\" is not modelled; write bf16, fp16, fp8, fp8 rowwise or nvfp4",
+              text);
+}
+
+// A batch that is not given is one micro-batch of every replica, if that is how the stack has it.
+static void read_global_batch(struct sand_step_case *c, uint64_t replicas)
+{
+    struct sand_split *s = &c->job.split;
+    const uint64_t one_each = s->micro_batch * replicas;
+    s->global_batch = whole(c, SAND_STEP_GLOBAL_BATCH);
+    if (s->global_batch > 0)
+        return;
+    if (whole(c, SAND_STEP_MICRO_BATCH) == 0 || one_each == 0 || one_each > UINT32_MAX)
+        judge(c, SAND_STEP_SKIPPED, "neither global_batch nor micro_batch is given");
+    else if (!c->stack->batch_of_gpu)
+        judge(c, SAND_STEP_ILL, "global_batch is not given, taken as one micro-batch a replica");
+    s->global_batch = (uint32_t)one_each;
 }
 
 static void read_sizes(struct sand_step_case *c)
 {
     struct sand_split *s = &c->job.split;
-    s->tp = needed(c, SAND_STEP_TP);
-    s->pp = needed(c, SAND_STEP_PP);
+    s->tp = assumed(c, SAND_STEP_TP, 0);
+    s->pp = assumed(c, SAND_STEP_PP, 0);
     s->cp = or_else(whole(c, SAND_STEP_CP), 1);
-    s->virtual_stages = s->pp > 1 ? or_else(whole(c, SAND_STEP_VP), 1) : 1;
+    s->virtual_stages = s->pp != 1 ? or_else(whole(c, SAND_STEP_VP), 1) : 1;
     s->micro_batch = assumed(c, SAND_STEP_MICRO_BATCH, 1);
-    s->global_batch = needed(c, SAND_STEP_GLOBAL_BATCH);
     s->sequence = needed(c, SAND_STEP_SEQUENCE);
     const uint32_t gpus = needed(c, SAND_STEP_GPUS);
-    const uint64_t group = (uint64_t)s->tp * s->pp * s->cp;
+    const uint64_t group = (uint64_t)or_else(s->tp, 1) * or_else(s->pp, 1) * s->cp;
+    if (c->stack->batch_of_gpu && (uint64_t)s->micro_batch * group <= UINT32_MAX)
+        s->micro_batch *= (uint32_t)group;
+    read_global_batch(c, gpus / group);
     if (c->class == SAND_STEP_SKIPPED)
         return;
     if (gpus % group != 0)
@@ -367,7 +417,7 @@ static void read_experts(struct sand_step_case *c)
         s->expert_tp = 1;
 }
 
-static void read_split(struct sand_step_case *c)
+static void read_split(const struct sand_step_rules *rules, struct sand_step_case *c)
 {
     struct sand_split *s = &c->job.split;
     read_sizes(c);
@@ -380,6 +430,12 @@ static void read_split(struct sand_step_case *c)
     read_sharding(c);
     read_recompute(c);
     read_precision(c);
+    if (s->tp > 0 && s->pp > 0)
+        return;
+    sand_step_rest_split(rules, whole(c, SAND_STEP_GPUS), c->machine->node->n_gpus, c);
+    read_sequence_parallel(c);
+    read_experts(c);
+    read_sharding(c);
 }
 
 // ---- hardware -----------------------------------------------------------------------------------
@@ -411,6 +467,22 @@ static void build_cluster(struct sand_step_case *c)
                                                   .link = c->node.nic};
 }
 
+static const struct sand_step_machine *machine_by_words(const struct sand_step_rules *rules,
+                                                        const char *gpu, const char *network)
+{
+    const struct sand_step_machine *best = NULL;
+    int most = 0;
+    for (size_t i = 0; i < rules->n_machines; i++) {
+        const struct sand_step_machine *m = &rules->machines[i];
+        const int words = sand_gpu_name_words(m->gpu, gpu);
+        if (words > most && strstr(network, m->network ? m->network : "") != NULL) {
+            most = words;
+            best = m;
+        }
+    }
+    return best;
+}
+
 static void find_rules(const struct sand_step_rules *rules, struct sand_step_case *c)
 {
     const char *gpu = cell(c, SAND_STEP_GPU), *network = cell(c, SAND_STEP_NETWORK);
@@ -425,16 +497,31 @@ static void find_rules(const struct sand_step_rules *rules, struct sand_step_cas
         if (strcasecmp(gpu, m->gpu) == 0 && strstr(network, m->network ? m->network : "") != NULL)
             c->machine = m;
     }
+    if (c->machine == NULL)
+        c->machine = machine_by_words(rules, gpu, network);
     for (size_t i = 0; i < rules->n_flags; i++)
         if (strcmp(cell(c, SAND_STEP_ID), rules->flags[i].id) == 0)
             judge(c, SAND_STEP_ILL, "%s", rules->flags[i].why);
     if (c->stack == NULL)
         judge(c, SAND_STEP_SKIPPED, "no rule knows the software of this source");
-    if (c->machine == NULL)
-        judge(c, SAND_STEP_SKIPPED, "no rule knows the accelerator \"%.40s\"", gpu);
+    else
+        c->collectives = c->stack->collectives ? c->stack->collectives : rules->collectives;
+    if (gpu[0] == '\0')
+        judge(c, SAND_STEP_SKIPPED, "gpu is not given");
+    else if (c->machine == NULL)
+        judge(c, SAND_STEP_SKIPPED,
+              "no rule knows the accelerator \"%.40s\"; add a <machine> with its node to a copy of "
+              "platforms/catalogue/step_rules/published.xml and name that by --rules",
+              gpu);
 }
 
 // ---- all together -------------------------------------------------------------------------------
+
+static int counts_flops(const struct sand_step_case *c)
+{
+    return c->stack != NULL && c->stack->counts != SAND_COUNTS_UNKNOWN &&
+           positive(c, SAND_STEP_TFLOPS) > 0;
+}
 
 static void read_measured(struct sand_step_case *c)
 {
@@ -443,8 +530,13 @@ static void read_measured(struct sand_step_case *c)
     c->measured_s = positive(c, SAND_STEP_TIME);
     if (c->measured_s == 0 && tokens_per_s > 0)
         c->measured_s = tokens / (tokens_per_s * whole(c, SAND_STEP_GPUS));
-    if (!(c->measured_s > 0))
-        judge(c, SAND_STEP_SKIPPED, "neither a step time nor tokens per second");
+    if (!(c->measured_s > 0) && tokens_per_s > 0)
+        return; // of a batch that the split tells
+    if (!(c->measured_s > 0) && counts_flops(c))
+        judge(c, SAND_STEP_APART, "time from %.1f TFLOP/s a GPU", positive(c, SAND_STEP_TFLOPS));
+    else if (!(c->measured_s > 0))
+        judge(c, SAND_STEP_SKIPPED,
+              "neither a step time nor tokens per second: iter_time_s or tokens_per_s_gpu");
     else if (c->measured_s < 1e-6 || !(c->measured_s < 1e9))
         judge(c, SAND_STEP_SKIPPED, "a step of %.3g s: must be 1 us to 30 years", c->measured_s);
     if (strcasecmp(cell(c, SAND_STEP_CONFIRMED), "no") == 0)
@@ -459,6 +551,17 @@ static void check_fp(struct sand_step_case *c)
         (p == SAND_NVFP4 && !(gpu->gemm_fp4_flops > 0)))
         judge(c, SAND_STEP_SKIPPED, "gpu \"%s\" has no rate for \"%.40s\"", gpu->id,
               cell(c, SAND_STEP_PRECISION));
+}
+
+static void derive_measured(struct sand_step_case *c)
+{
+    const struct sand_split *s = &c->job.split;
+    const double tokens_per_s = positive(c, SAND_STEP_TOKENS), gpus = whole(c, SAND_STEP_GPUS);
+    if (tokens_per_s > 0)
+        c->measured_s = (double)s->global_batch * s->sequence / (tokens_per_s * gpus);
+    else
+        c->measured_s =
+            sand_step_rest_time(c, (uint32_t)gpus, positive(c, SAND_STEP_TFLOPS) * 1e12);
 }
 
 void sand_step_case_read(const struct sand_step_rules *rules, const struct sand_step_row *row,
@@ -478,8 +581,10 @@ void sand_step_case_read(const struct sand_step_rules *rules, const struct sand_
     if (out->class == SAND_STEP_SKIPPED)
         return;
     out->job.software = out->stack->software;
-    read_split(out);
+    read_split(rules, out);
     check_fp(out);
+    if (out->class != SAND_STEP_SKIPPED && !(out->measured_s > 0))
+        derive_measured(out);
     if (out->class != SAND_STEP_SKIPPED)
         build_cluster(out);
 }

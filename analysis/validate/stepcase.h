@@ -10,6 +10,7 @@
 
 enum sand_step_class {
     SAND_STEP_SCORED,
+    SAND_STEP_APART,  // its time is what the source's own FLOP/s give: predicted, summed up apart
     SAND_STEP_ILL,    // an input is missing, recalled or contradicted: predicted if possible, not
                       // scored
     SAND_STEP_SKIPPED // cannot be asked, or is not modelled
@@ -25,6 +26,7 @@ struct sand_step_case {
     char why[SAND_STEP_WHY]; // for the latter two
     uint32_t bad_cells;      // bit of each column whose cell is no number that it may hold
     double measured_s;       // 0: the row has none
+    const struct sand_collectives *collectives; // that its stack runs
     struct sand_transformer model;
     struct sand_node_type node; // of as many GPUs as the job uses in each
     struct sand_cluster cluster;

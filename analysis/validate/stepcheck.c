@@ -55,7 +55,7 @@ static enum sand_rc open_question(const struct sand_step_pass *pass, size_t i, s
     SAND_TRY(sand_fabric_build(&asked->tuned.cluster, &asked->fabric, diag));
     asked->question = (struct sand_step_question){.cluster = &asked->tuned.cluster,
                                                   .kernels = &asked->tuned.kernels,
-                                                  .collectives = pass->rules->collectives,
+                                                  .collectives = pass->cases[i].collectives,
                                                   .fabric = asked->fabric,
                                                   .job = &asked->tuned.job,
                                                   .nodes = asked->nodes,

@@ -37,7 +37,7 @@ static double left_out_error_of(const void *results, size_t i)
 
 static const char *class_of(const void *results, size_t i)
 {
-    static const char *const names[] = {"scored", "listed", "skipped"};
+    static const char *const names[] = {"scored", "apart", "listed", "skipped"};
     const struct sand_step_results *r = results;
     const struct sand_predicted_rows rows = sand_step_predicted(results);
     // What the step level refuses is skipped, as in the report.
@@ -69,7 +69,7 @@ NUMBER(left_out, or_nan(r->left_out[i].step_s))
 
 static const struct sand_predicted_column columns[] = {
     {"id", "1", "id of the row", NULL, id_of},
-    {"class", "1", "scored, listed or skipped", NULL, class_of},
+    {"class", "1", "scored, apart (from FLOP/s), listed or skipped", NULL, class_of},
     {"stack", "1", "rule that says what the source means", NULL, stack_of},
     {"machine", "1", "rule that says what the GPU and the network mean", NULL, machine_of},
     {"measured_s", "s", "measured step time; NaN: none", measured_of, NULL},

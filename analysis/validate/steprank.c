@@ -26,6 +26,7 @@ static enum column_part part_of(enum sand_step_column column)
     case SAND_STEP_NETWORK:
     case SAND_STEP_TIME:
     case SAND_STEP_TOKENS:
+    case SAND_STEP_TFLOPS:
         return PART_OTHER;
     default:
         return PART_INPUT;

@@ -35,13 +35,15 @@ static int is_specified(const void *results, size_t i)
 static int is_equal(const void *results, size_t i, size_t j)
 {
     static const uint8_t output[SAND_STEP_COLUMNS] = {
-        [SAND_STEP_ID] = 1,    [SAND_STEP_SOURCE] = 1,  [SAND_STEP_CONFIRMED] = 1,
-        [SAND_STEP_MODEL] = 1, [SAND_STEP_NETWORK] = 1, [SAND_STEP_TIME] = 1,
-        [SAND_STEP_TOKENS] = 1};
+        [SAND_STEP_ID] = 1,     [SAND_STEP_SOURCE] = 1,  [SAND_STEP_CONFIRMED] = 1,
+        [SAND_STEP_MODEL] = 1,  [SAND_STEP_NETWORK] = 1, [SAND_STEP_TIME] = 1,
+        [SAND_STEP_TOKENS] = 1, [SAND_STEP_TFLOPS] = 1};
     const struct sand_step_results *r = results;
     const struct sand_step_case *a = &r->cases[i], *b = &r->cases[j];
-    if (a->stack != b->stack || a->machine != b->machine)
-        return 0;
+    if (a->stack != b->stack || a->machine != b->machine ||
+        a->model.n_layers != b->model.n_layers || a->model.hidden != b->model.hidden ||
+        a->model.ffn_hidden != b->model.ffn_hidden || a->model.n_heads != b->model.n_heads)
+        return 0; // widths may come from the model's name
     for (int c = 0; c < SAND_STEP_COLUMNS; c++)
         if (!output[c] && strcmp(a->row->cell[c], b->row->cell[c]) != 0)
             return 0;
@@ -186,6 +188,27 @@ static const char *model_of(const void *results, size_t i)
     return r->cases[i].row->cell[SAND_STEP_MODEL];
 }
 
+// Their times are derived from FLOP/s, counted as their stacks' rules say.
+static enum sand_rc print_apart(const struct sand_step_results *r, uint8_t *in, FILE *out)
+{
+    const struct sand_predicted_rows rows = sand_step_predicted(r);
+    size_t n = 0;
+    for (size_t i = 0; i < r->n; i++)
+        n += in[i] = r->cases[i].class == SAND_STEP_APART;
+    if (n == 0)
+        return SAND_OK;
+    fprintf(out, "\nfrom FLOP/s as their source counts them, not in the figures above and below\n");
+    for (size_t i = 0; i < r->n; i++)
+        if (in[i])
+            print_row(r, i, r->cases[i].why, out);
+    for (size_t i = 0; i < r->n; i++)
+        in[i] = in[i] && predicted_s(r, i) > 0;
+    sand_predicted_heading("from FLOP/s", out);
+    SAND_TRY(sand_predicted_line(&rows, "all of them", in, out));
+    select_stack(r, NULL, in);
+    return SAND_OK;
+}
+
 static void print_ill(const struct sand_step_results *r, FILE *out)
 {
     fprintf(out, "\nill specified or contradicted, listed without score\n");
@@ -295,6 +318,7 @@ static enum sand_rc print_report(const struct sand_step_results *r, uint8_t *in,
         SAND_TRY(print_left_out(r, in, out));
     fprintf(out, "\nworst rows (measured, predicted, error)\n");
     SAND_TRY(sand_predicted_worst(&rows, N_WORST, model_of, out));
+    SAND_TRY(print_apart(r, in, out));
     print_ill(r, out);
     sand_predicted_skipped(&rows, out);
     print_bad_cells(r, out);

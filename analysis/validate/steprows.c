@@ -2,12 +2,37 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "steprows.h"
 
-static const char *const names[SAND_STEP_COLUMNS] = {
-    "id",        "source",    "confirmed",    "model",        "layers",      "hidden",
-    "heads",     "kv_heads",  "ffn_hidden",   "vocab",        "seq_len",     "moe_experts",
-    "moe_topk",  "gpu",       "gpus",         "nodes",        "TP",          "PP",
-    "VP",        "CP",        "EP",           "zero_or_fsdp", "micro_batch", "global_batch",
-    "precision", "recompute", "seq_parallel", "network",      "iter_time_s", "tokens_per_s_gpu"};
+static const char *const names[SAND_STEP_COLUMNS] = {"id",
+                                                     "source",
+                                                     "confirmed",
+                                                     "model",
+                                                     "layers",
+                                                     "hidden",
+                                                     "heads",
+                                                     "kv_heads",
+                                                     "ffn_hidden",
+                                                     "vocab",
+                                                     "seq_len",
+                                                     "moe_experts",
+                                                     "moe_topk",
+                                                     "gpu",
+                                                     "gpus",
+                                                     "nodes",
+                                                     "TP",
+                                                     "PP",
+                                                     "VP",
+                                                     "CP",
+                                                     "EP",
+                                                     "zero_or_fsdp",
+                                                     "micro_batch",
+                                                     "global_batch",
+                                                     "precision",
+                                                     "recompute",
+                                                     "seq_parallel",
+                                                     "network",
+                                                     "iter_time_s",
+                                                     "tokens_per_s_gpu",
+                                                     "tflops_per_gpu"};
 
 // Without these no row can be predicted.
 static uint64_t needed_columns(void)

@@ -36,6 +36,7 @@ enum sand_step_column {
     SAND_STEP_NETWORK,
     SAND_STEP_TIME,
     SAND_STEP_TOKENS,
+    SAND_STEP_TFLOPS,
     SAND_STEP_COLUMNS
 };
 const char *sand_step_column_name(enum sand_step_column column);

@@ -37,6 +37,7 @@ enum { MOST_SIZES = 4096 };
 #define TO_B 17179869184.0 // 16 GiB
 
 static const char usual_constants[] = "platforms/catalogue/collectives/nccl.xml";
+static const char torus_constants[] = "platforms/catalogue/collectives/xla-tpu.xml";
 
 typedef void printer_fn(const struct sand_collective_view *view, FILE *out);
 
@@ -89,7 +90,9 @@ static const struct argp_option options[] = {
     {"format", KEY_FORMAT, "FORMAT", 0, "text (default), json or csv; SI units in the latter two",
      0},
     {"constants", KEY_CONSTANTS, "FILE.xml", 0,
-     "Other kernels than the experiment's, or the catalogue's collectives/nccl.xml", 0},
+     "Other kernels than the experiment's, or the catalogue's collectives/nccl.xml (on a torus "
+     "xla-tpu.xml)",
+     0},
     {0}};
 
 // ---- words --------------------------------------------------------------------------------------
@@ -330,8 +333,9 @@ static enum sand_rc answer_on(const struct options *o, const struct sand_cluster
     struct sand_spec *spec = NULL;
     struct sand_fabric *fabric = NULL;
     if (own == NULL || o->constants != NULL) {
-        SAND_TRY(sand_cli_load_entry(&o->load, sand_spec_load_collectives, o->constants,
-                                     usual_constants, &spec, diag));
+        const char *usual = sand_comm_on_torus(cluster) ? torus_constants : usual_constants;
+        SAND_TRY(sand_cli_load_entry(&o->load, sand_spec_load_collectives, o->constants, usual,
+                                     &spec, diag));
         own = sand_spec_collectives(spec);
     }
     enum sand_rc rc = sand_fabric_build(cluster, &fabric, diag);
@@ -363,6 +367,19 @@ static struct sand_cluster plain_cluster(const struct sand_node_type *node, uint
     return cluster;
 }
 
+// Hosts whose NICs are places of a torus are for files that say how large it is.
+static enum sand_rc check_node(const struct sand_node_type *node, struct sand_diag *diag)
+{
+    if (node->nic->medium != SAND_MEDIUM_TORUS)
+        return SAND_OK;
+    return sand_fail(
+        diag, SAND_ERR_INPUT,
+        "--node is \"%s\": its ports (%s) are places of a torus, of which this says "
+        "neither the sides nor the links; name a file with a <torus>, or the node that "
+        "has the torus inside its slice (--node tpu-v5p-slice, say)",
+        node->id, node->nic->id);
+}
+
 static enum sand_rc answer_for_node(const struct options *o, struct sand_diag *diag)
 {
     struct sand_spec *spec = NULL;
@@ -372,7 +389,9 @@ static enum sand_rc answer_for_node(const struct options *o, struct sand_diag *d
     SAND_TRY(sand_cli_load_entry(&o->load, sand_spec_load_node, NULL, name, &spec, diag));
     const struct sand_cluster cluster =
         plain_cluster(sand_spec_node(spec), o->nodes > 0 ? o->nodes : 1);
-    const enum sand_rc rc = answer_on(o, &cluster, NULL, diag);
+    enum sand_rc rc = check_node(cluster.node_type, diag);
+    if (rc == SAND_OK)
+        rc = answer_on(o, &cluster, NULL, diag);
     sand_spec_free(spec);
     return rc;
 }

@@ -65,7 +65,13 @@ struct sand_kernel_costs {
     double buffers_B;         // GPU memory for context, communicators, workspaces, fragmentation
 };
 
-enum sand_link_medium { SAND_MEDIUM_SCALEUP, SAND_MEDIUM_PCIE, SAND_MEDIUM_NETWORK };
+// TORUS: all links of a chip, which is a place of a torus.
+enum sand_link_medium {
+    SAND_MEDIUM_SCALEUP,
+    SAND_MEDIUM_PCIE,
+    SAND_MEDIUM_NETWORK,
+    SAND_MEDIUM_TORUS
+};
 
 // A link type or protocol: rate of one port and what collectives reach on it inside a step.
 struct sand_link_type {
@@ -89,7 +95,8 @@ struct sand_link_type {
     double p2p_channel_Bps;  // that one channel takes from a GPU to another; 0: no bound
 };
 
-enum sand_scaleup { SAND_SCALEUP_NONE, SAND_SCALEUP_NVSWITCH };
+// A switch, or links from chip to chip in a torus of two or three dimensions.
+enum sand_scaleup { SAND_SCALEUP_NONE, SAND_SCALEUP_NVSWITCH, SAND_SCALEUP_TORUS };
 
 // A server: GPUs behind one scale-up domain, NICs, host link, storage NICs, power.
 struct sand_node_type {
@@ -98,9 +105,13 @@ struct sand_node_type {
     const struct sand_gpu_type *gpu;
     uint32_t n_gpus;
     enum sand_scaleup scaleup;
-    const struct sand_link_type *scaleup_link; // per GPU, one direction; NULL without scale-up
-    uint32_t scaleup_nodes;                    // nodes that share one scale-up domain (0: 1)
-    uint32_t n_nics;                           // compute NICs; GPU g uses NIC g*n_nics/n_gpus
+    // Per GPU, one direction; of a torus all links of a chip together. NULL without scale-up.
+    const struct sand_link_type *scaleup_link;
+    uint32_t scaleup_nodes; // nodes that share one scale-up domain (0: 1)
+    uint32_t scaleup_dims;  // of a torus
+    uint32_t scaleup_ring;  // shortest side of it that closes to a ring
+    double socket_Bps;      // between the two halves of the GPUs, one direction; 0: no bound
+    uint32_t n_nics;        // compute NICs; GPU g uses NIC g*n_nics/n_gpus
     const struct sand_link_type *nic;
     const struct sand_link_type *host_link; // GPU to host memory (PCIe), one per GPU
     uint32_t n_storage_nics;

@@ -9,6 +9,10 @@
 #include "hardware.h"
 #include "workload.h"
 
+// FLOPs behind a source's own rate: not known, attention under the causal mask, all of it. Weights
+// six a token, the output layer once, no recomputation.
+enum sand_step_counting { SAND_COUNTS_UNKNOWN, SAND_COUNTS_CAUSAL, SAND_COUNTS_FULL };
+
 // The rows whose source contains `source` and whose gpu begins with `gpu`. What a row leaves blank
 // is taken from here. The first match counts.
 struct sand_step_stack {
@@ -27,19 +31,26 @@ struct sand_step_stack {
     double bucket_params;      // parameters in a bucket of the overlapped collectives, and at least
     double bucket_per_replica; // as many for every replica
     double selective_share; // what "selective" recomputes of the forward; 0: as Megatron means it
+    const struct sand_collectives *collectives; // how it runs them; NULL: as the rules say
+    int batch_of_gpu; // micro_batch is a GPU's share of what a tensor-parallel group has
+    enum sand_step_counting counts; // what its tflops_per_gpu counts
 };
 
-// The rows on this hardware: `gpu` is the whole cell, `network` is contained in it. First match.
+// The rows on this hardware: `gpu` is the whole cell, `network` is contained in it. First match;
+// where no cell is equal, the machine of most words that are all in the cell (gpuname.h).
 struct sand_step_machine {
     const char *id;
     const char *gpu, *network;
     const struct sand_node_type *node;
 };
 
-// The rows whose model begins with `name`: what the columns do not tell is this model's.
+// The rows whose model begins with `name`: what the columns do not tell is this model's. `whole`:
+// the name is of this model alone, never of a shorter proxy, so that blank widths leave nothing
+// open.
 struct sand_step_known {
     const char *id;
     const char *name;
+    int whole;
     const struct sand_transformer *model;
 };
 

@@ -101,6 +101,7 @@ static const struct spec_field gpu_fields[] = {
 static const char *const media[] = {[SAND_MEDIUM_SCALEUP] = "scaleup",
                                     [SAND_MEDIUM_PCIE] = "pcie",
                                     [SAND_MEDIUM_NETWORK] = "network",
+                                    [SAND_MEDIUM_TORUS] = "torus",
                                     NULL};
 
 static const struct spec_field link_fields[] = {
@@ -170,8 +171,10 @@ static const struct spec_field link_fields[] = {
      .doc = "Scale-up: what one channel carries from a GPU to another at most; 0B/s: no bound."},
 };
 
-static const char *const scaleups[] = {
-    [SAND_SCALEUP_NONE] = "none", [SAND_SCALEUP_NVSWITCH] = "nvswitch", NULL};
+static const char *const scaleups[] = {[SAND_SCALEUP_NONE] = "none",
+                                       [SAND_SCALEUP_NVSWITCH] = "nvswitch",
+                                       [SAND_SCALEUP_TORUS] = "torus",
+                                       NULL};
 
 static const struct spec_field node_fields[] = {
     SPEC_ENTRY_HEAD(struct sand_node_type),
@@ -183,16 +186,34 @@ static const struct spec_field node_fields[] = {
      SPEC_MEMBER(SPEC_WORD, struct sand_node_type, scaleup),
      .words = scaleups,
      SPEC_PRESET("none"),
-     .doc = "What joins the GPUs of the node."},
+     .doc =
+         "What joins the GPUs of the node: a switch, or links from chip to chip in a torus (TPU)."},
     {.name = "scaleup_link",
      SPEC_REFERENCE(SPEC_LINK, struct sand_node_type, scaleup_link),
      .need = SPEC_OPTIONAL,
-     .doc = "Link of one GPU to the scale-up switch; needed with one."},
+     .doc =
+         "Link of one GPU to the switch; of a torus all links of a chip together. Needed there."},
     {.name = "scaleup_nodes",
      SPEC_SIZE(struct sand_node_type, scaleup_nodes),
      SPEC_PRESET("1"),
      .doc = "Consecutive nodes of the cluster that share one scale-up switch (a rack of GB200 "
-            "NVL72: 18)."},
+            "NVL72: 18) or torus."},
+    {.name = "scaleup_dimensions",
+     SPEC_WHOLE(struct sand_node_type, scaleup_dims),
+     SPEC_PRESET("0"),
+     .doc =
+         "Dimensions of the torus, 2 or 3. A group of n of its N chips is taken to span the whole "
+         "number nearest to dimensions x log n / log N of them, in rings of equal sides."},
+    {.name = "scaleup_ring",
+     SPEC_WHOLE(struct sand_node_type, scaleup_ring),
+     SPEC_PRESET("0"),
+     .doc = "Shortest side that closes to a ring; on shorter ones collectives have half the rate."},
+    {.name = "socket_rate",
+     SPEC_QUANTITY(SAND_DIM_BANDWIDTH, struct sand_node_type, socket_Bps),
+     SPEC_PRESET("0B/s"),
+     .doc =
+         "What passes between the two halves of the node's GPUs, one direction, where processors "
+         "join them; 0B/s: no bound."},
     {.name = "nics",
      SPEC_SIZE(struct sand_node_type, n_nics),
      .doc = "Network ports for training traffic; GPU g uses port g x nics / gpus."},

@@ -8,6 +8,12 @@
 #define STACK_FLAG(member, preset_text)                                                            \
     SPEC_MEMBER(SPEC_YESNO, struct sand_step_stack, member), SPEC_PRESET(preset_text)
 
+static const char *const counting_words[] = {[SAND_COUNTS_UNKNOWN] = "unknown",
+                                             [SAND_COUNTS_CAUSAL] = "causal",
+                                             [SAND_COUNTS_FULL] = "full",
+                                             NULL};
+static const char *const batch_words[] = {"replica", "gpu", NULL};
+
 static const struct spec_field stack_fields[] = {
     {.name = "id", SPEC_MEMBER(SPEC_ID, struct sand_step_stack, id), .doc = "Name in reports."},
     {.name = "source",
@@ -78,6 +84,24 @@ static const struct spec_field stack_fields[] = {
      SPEC_PRESET("0"),
      .doc = "Share of the forward that its selective recomputation runs again; 0: norms, "
             "activation and unfused attention, as in Megatron."},
+    {.name = "collectives",
+     SPEC_REFERENCE(SPEC_COLLECTIVES, struct sand_step_stack, collectives),
+     .need = SPEC_OPTIONAL,
+     .doc = "How its library runs collectives, where not as the rules say."},
+    {.name = "micro_batch",
+     SPEC_MEMBER(SPEC_WORD, struct sand_step_stack, batch_of_gpu),
+     .words = batch_words,
+     SPEC_PRESET("replica"),
+     .doc = "Whose sequences the row's micro_batch counts: of a replica, or a GPU's share of them. "
+            "Then a row without global_batch has one micro-batch a step."},
+    {.name = "counts",
+     SPEC_MEMBER(SPEC_WORD, struct sand_step_stack, counts),
+     .words = counting_words,
+     SPEC_PRESET("unknown"),
+     .doc =
+         "FLOPs that the source's tflops_per_gpu counts: attention under the causal mask or all of "
+         "it; weights six a token, the output layer once, no recomputation. Rows without a time "
+         "are then predicted beside the time that this rate gives, and summed up apart."},
 };
 
 const struct spec_element spec_stack = {.name = "stack",
@@ -90,7 +114,9 @@ static const struct spec_field machine_fields[] = {
     {.name = "id", SPEC_MEMBER(SPEC_ID, struct sand_step_machine, id), .doc = "Name in reports."},
     {.name = "gpu",
      SPEC_MEMBER(SPEC_TEXT, struct sand_step_machine, gpu),
-     .doc = "The row's gpu; the first machine that fits counts."},
+     .doc =
+         "The row's gpu; the first machine that fits counts, else the one of most words that the "
+         "cell has all."},
     {.name = "network",
      SPEC_MEMBER(SPEC_TEXT, struct sand_step_machine, network),
      .need = SPEC_OPTIONAL,
@@ -111,6 +137,12 @@ static const struct spec_field known_fields[] = {
     {.name = "name",
      SPEC_MEMBER(SPEC_TEXT, struct sand_step_known, name),
      .doc = "Text that the row's model begins with; the first that fits counts."},
+    {.name = "whole",
+     SPEC_MEMBER(SPEC_YESNO, struct sand_step_known, whole),
+     SPEC_PRESET("no"),
+     .doc =
+         "The name is of this model alone, never of a proxy with fewer layers: blank widths leave "
+         "nothing open."},
     {.name = "model",
      SPEC_REFERENCE(SPEC_MODEL, struct sand_step_known, model),
      .doc = "The model. Widths that the row gives take its place, fewer layers make it a proxy."},

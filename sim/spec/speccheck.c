@@ -33,6 +33,13 @@ SPEC_FINISH(node)
                    "node \"%s\" has \"scaleup_nodes\" but scaleup=\"none\"; write "
                    "scaleup=\"nvswitch\" or drop it",
                    type->id);
+    const int is_torus = type->scaleup == SAND_SCALEUP_TORUS;
+    if (is_torus ? type->scaleup_dims < 2 || type->scaleup_dims > 3 : type->scaleup_dims != 0)
+        spec_error(
+            binding, place_of(node),
+            "node \"%s\": scaleup_dimensions is %u; a scale-up torus has 2 or 3, nothing else "
+            "has any",
+            type->id, type->scaleup_dims);
     if (type->idle_W > type->max_W)
         spec_error(binding, place_of(node), "node \"%s\": idle_power is more than max_power",
                    type->id);

@@ -14,6 +14,7 @@ struct step_comm {
     uint32_t ranks;
     uint32_t domains;              // that it comes through; 1: it stays in one
     uint32_t ports;                // members of a domain that each use a NIC of their own
+    uint32_t stride;               // GPUs of a domain from a member to the next
     enum sand_algorithm reduction; // several domains: the algorithm
     uint32_t scaleup_times; // by how much a port inside a domain is fuller than a hop; ring: exact
 };

@@ -22,6 +22,7 @@ enum step_ring {
 struct step_ring_shape {
     uint32_t members;  // of each ring; below 2: nobody exchanges anything
     uint32_t stride;   // copies from a member to the next
+    uint32_t apart;    // GPUs from a member to the next
     uint32_t channels; // rotations of a ring that enters and leaves domains by different NICs
     uint32_t domains;  // that the first ring visits one after another; 0: it stays in one
     enum sand_algorithm reduction; // see step_comm
@@ -33,6 +34,7 @@ static inline struct step_comm step_ring_comm(const struct step_ring_shape *shap
     return (struct step_comm){.ranks = shape->members,
                               .domains = shape->domains < 1 ? 1 : shape->domains,
                               .ports = shape->channels,
+                              .stride = shape->apart,
                               .reduction = shape->reduction,
                               .scaleup_times = shape->scaleup_times};
 }

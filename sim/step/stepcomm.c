@@ -48,6 +48,8 @@ static struct sand_comm comm_of(const struct step_library *library, const struct
                                           .domain_ranks =
                                               (shape->ranks + shape->domains - 1) / shape->domains,
                                           .ports = shape->ports,
+                                          .stride = shape->stride,
+                                          .domain_gpus = library->domain_gpus,
                                           .port_Bps = library->port_Bps,
                                           .relays = library->relays,
                                           .reduces = library->reduces};

@@ -170,8 +170,10 @@ static struct step_comm comm_of(const struct step_setting *set,
                                 const struct step_expert_shape *shape)
 {
     const uint32_t here = (uint32_t)shape->inside;
-    return (struct step_comm){
-        .ranks = set->split->ep, .domains = shape->domains, .ports = here < 1 ? 1 : here};
+    return (struct step_comm){.ranks = set->split->ep,
+                              .domains = shape->domains,
+                              .ports = here < 1 ? 1 : here,
+                              .stride = 1};
 }
 
 enum sand_rc step_experts_call(const struct step_setting *set, const struct step_traffic *traffic,

@@ -136,6 +136,7 @@ static void use_ring(struct step_traffic *traffic, enum step_ring ring, uint32_t
     if (ring == STEP_RINGS || members < 2)
         return;
     *shape = (struct step_ring_shape){.members = members, .stride = stride};
+    shape->apart = step_actor_rank(&traffic->question->job->split, stride * traffic->pp);
     shape->channels = ring_channels(traffic, shape);
     shape->domains = ring_domains(traffic, shape);
     const struct step_library library = step_library_of(traffic->question);

@@ -459,7 +459,7 @@ static struct step_comm comm_shape(const struct step_library *library, uint32_t 
     const uint32_t gpus = library->domain_gpus;
     const uint32_t here = gpus / stride < 1 ? 1 : gpus / stride; // ranks in a domain
     const uint32_t domains = (ranks + here - 1) / here;
-    return (struct step_comm){.ranks = ranks, .domains = domains, .ports = 1};
+    return (struct step_comm){.ranks = ranks, .domains = domains, .ports = 1, .stride = stride};
 }
 
 static void step_comms_shape(struct step_traffic *traffic)
@@ -477,8 +477,10 @@ static void step_comms_shape(struct step_traffic *traffic)
                      &traffic->tp);
     traffic->cp = comm_shape(&library, split->cp, split->tp);
     step_comm_decide(&library, STEP_USE_CP, SAND_ALL_GATHER, 0, &traffic->cp);
-    traffic->send = (struct step_comm){
-        .ranks = split->pp > 1 ? 2 : 1, .domains = sends_leave(traffic) ? 2 : 1, .ports = 1};
+    traffic->send = (struct step_comm){.ranks = split->pp > 1 ? 2 : 1,
+                                       .domains = sends_leave(traffic) ? 2 : 1,
+                                       .ports = 1,
+                                       .stride = 1};
 }
 
 // ---- all together -------------------------------------------------------------------------------

@@ -34,6 +34,20 @@ static double ring_port_Bps(const struct setting *s)
     return s->comm->scaleup->rate_Bps * reach(s->comm->scaleup);
 }
 
+// Of its port, what a ring in one domain reaches: the links of the torus that it spans, what the
+// halves of its node let through.
+static double inside_Bps(const struct setting *s)
+{
+    const double Bps = ring_port_Bps(s) * s->comm->scaleup_share, most = s->comm->scaleup_most_Bps;
+    return most > 0 && most < Bps ? most : Bps;
+}
+
+// Chips along a side of the torus, of equal sides, that the ranks of a domain are.
+static double torus_side(const struct sand_comm *comm)
+{
+    return pow(comm->domain_ranks, 1.0 / comm->torus_dims);
+}
+
 static double multicast_Bps(const struct setting *s)
 {
     return s->comm->scaleup->rate_Bps * s->comm->scaleup->multicast;
@@ -90,6 +104,23 @@ static double levels(uint32_t n)
     return n > 1 ? floor(log2(n)) : 0;
 }
 
+// Rings in all dimensions of a torus at once, each with its part of the buffer, which all of them
+// pass one after the other: the bytes of a ring over all links, the hops of the sides (bucket
+// algorithm; Jain and Sabharwal, "Optimal bucket algorithms for large MPI collectives on torus
+// interconnects", ICS 2010).
+static void turn_on_torus(const struct setting *s, struct sand_coll_terms *t)
+{
+    const struct sand_comm *c = s->comm;
+    const double passes = is_all_reduce(s) ? 2 : 1, n = c->domain_ranks;
+    t->scaleup_hops = passes * c->torus_dims * (torus_side(c) - 1);
+    t->fill_B = 0;
+    if (c->domains < 2 || !(is_all_reduce(s) || is_half(s)))
+        return;
+    // Over slices: scattered inside, each chip's part around the network, gathered.
+    t->scaleup_B = passes * (n - 1) / n * s->collective->bytes;
+    t->network_B = passes * (c->domains - 1.0) / c->domains * s->collective->bytes;
+}
+
 // NCCL's ring: of its steps one or two for every domain border cross the network.
 static const char *shape_ring(const struct setting *s, struct sand_coll_terms *t)
 {
@@ -101,11 +132,13 @@ static const char *shape_ring(const struct setting *s, struct sand_coll_terms *t
     t->network_hops = borders < steps ? borders : steps;
     t->scaleup_hops = steps - t->network_hops;
     t->scaleup_B = t->network_B = sand_collective_hop_B(s->collective);
-    t->scaleup_Bps = ring_port_Bps(s);
+    t->scaleup_Bps = inside_Bps(s);
     set_network(s, c->ring_Bps, t);
     t->network_link = c->ring_link;
     t->depth = is_all_reduce(s) ? 1 : 0.5;
     t->fill_B = channels(s) * c->ranks * s->kernel->chunk_B;
+    if (c->torus_dims > 0)
+        turn_on_torus(s, t);
     return NULL;
 }
 
@@ -136,7 +169,7 @@ static const char *shape_tree(const struct setting *s, struct sand_coll_terms *t
     cross_trees(s, t);
     t->scaleup_hops = 2.0 * (s->comm->domain_ranks - 1);
     t->scaleup_B = 2 * s->collective->bytes;
-    t->scaleup_Bps = ring_port_Bps(s);
+    t->scaleup_Bps = inside_Bps(s);
     return NULL;
 }
 
@@ -211,6 +244,20 @@ static const char *shape_symmetric(const struct setting *s, struct sand_coll_ter
     return why;
 }
 
+// All-to-all inside a domain. Around a ring of k chips a message takes k/4 hops in the mean, spread
+// over two links: of a torus, the links of one of D dimensions, 2 D in all, each carry k/8 of what
+// a chip sends. Between the halves of a node, a quarter of what all its ranks send goes each way.
+static double scattered_Bps(const struct setting *s)
+{
+    const struct sand_comm *c = s->comm;
+    double Bps = ring_port_Bps(s) * s->constants->p2p_rate;
+    if (c->torus_dims > 0)
+        Bps *= fmin(c->scaleup_share, 4 * c->scaleup_share / (c->torus_dims * torus_side(c)));
+    if (c->scaleup_most_Bps > 0)
+        Bps = fmin(Bps, 4 * c->scaleup_most_Bps / c->domain_ranks);
+    return Bps;
+}
+
 // What a domain sends divides its NICs among the ranks; a port that several send to at a time loses
 // to incast. Messages start one after another.
 static void share_alltoall(const struct setting *s, const struct sand_alltoall *all,
@@ -226,7 +273,7 @@ static void share_alltoall(const struct setting *s, const struct sand_alltoall *
     t->messages_s = load.scaleup_messages * c->scaleup->peer_latency_s +
                     load.network_messages * c->nic->peer_latency_s;
     t->scaleup_B = load.scaleup_B;
-    t->scaleup_Bps = ring_port_Bps(s) * s->constants->p2p_rate;
+    t->scaleup_Bps = scattered_Bps(s);
     t->network_B = load.network_B * c->domain_ranks;
     set_network(s, c->alltoall_Bps, t);
     t->network_Bps /= 1 + loss;
@@ -256,6 +303,8 @@ static void share_send(const struct setting *s, struct sand_coll_terms *t)
     t->scaleup_B = s->collective->bytes;
     t->scaleup_Bps = at_most(ring_port_Bps(s) * s->constants->p2p_rate,
                              p2p_channels(s, t->scaleup_B) * c->scaleup->p2p_channel_Bps);
+    if (c->torus_dims > 0) // one of a chip's links, two a dimension
+        t->scaleup_Bps *= c->scaleup_share / (2 * c->torus_dims);
     // One rank of a domain sends out of it, through its own ports.
     t->network_B = s->collective->bytes;
     set_network(s, c->ring_Bps / (c->ports < c->domain_ranks ? c->ports : c->domain_ranks), t);
@@ -360,6 +409,10 @@ const char *sand_coll_cost(const struct sand_collectives *constants, const struc
     *terms = (struct sand_coll_terms){.kernel = kernel, .network_link = SAND_NONE};
     if (comm->ranks < 2)
         return NULL;
+    if (comm->torus_dims > 0 && (kernel->protocol != SAND_PROTO_SIMPLE ||
+                                 (kernel->algorithm != SAND_ALG_RING && !is_point_to_point(&s))))
+        return "needs GPUs that share a switch; chips of a torus run rings, or pairwise, under "
+               "Simple";
     if (kernel->protocol == SAND_PROTO_LL128 && comm->options.no_gpudirect && comm->domains > 1)
         return "needs GPUDirect, as it orders 128-byte stores";
     const char *why = shapes[kernel->algorithm](&s, terms);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "comm.h"
 
+#include <math.h>
 #include <stdio.h>
 
 #include "fabricreduce.h"
@@ -252,6 +253,33 @@ static struct sand_comm comm_on(const struct sand_node_type *node,
                               .alltoall_link = SAND_NONE};
 }
 
+// ---- inside a domain ----------------------------------------------------------------------------
+
+// A mesh axis over n of N chips gets the whole number of dimensions nearest to its share of the
+// torus, as device meshes are laid out (jax.experimental.mesh_utils).
+static uint32_t torus_dims(uint32_t dims, uint32_t n, uint32_t of)
+{
+    if (n < 2 || of <= n)
+        return dims;
+    const double exact = dims * log(n) / log(of);
+    return exact < 1.5 ? 1 : (uint32_t)lround(exact);
+}
+
+static void reach_inside(struct sand_comm *comm, const struct sand_node_type *node, uint32_t stride,
+                         uint32_t domain_gpus)
+{
+    const uint64_t span = (uint64_t)stride * comm->domain_ranks;
+    comm->scaleup_share = 1;
+    if (node->scaleup == SAND_SCALEUP_TORUS) {
+        comm->torus_dims = torus_dims(node->scaleup_dims, comm->domain_ranks, domain_gpus);
+        comm->scaleup_share = (double)comm->torus_dims / node->scaleup_dims;
+        if (pow(comm->domain_ranks, 1.0 / comm->torus_dims) < node->scaleup_ring - 0.5)
+            comm->scaleup_share /= 2; // the chip at a line's end has one link to receive all by
+    }
+    if (node->socket_Bps > 0 && 2 * span > node->n_gpus)
+        comm->scaleup_most_Bps = node->socket_Bps / stride;
+}
+
 void sand_comm_by_ports(const struct sand_comm_ports *ports,
                         const struct sand_comm_options *options, struct sand_comm *comm)
 {
@@ -262,6 +290,7 @@ void sand_comm_by_ports(const struct sand_comm_ports *ports,
     comm->domain_ranks = ports->domain_ranks;
     comm->ports = ports->ports;
     comm->relays = ports->relays;
+    reach_inside(comm, ports->node, ports->stride, ports->domain_gpus);
     if (ports->domains < 2)
         return;
     comm->ring_Bps = comm->alltoall_Bps = ports->ports * ports->port_Bps;
@@ -271,6 +300,52 @@ void sand_comm_by_ports(const struct sand_comm_ports *ports,
                             : "a network whose switches reduce");
     if (options->sharp && ports->reduces)
         comm->sharp_Bps = comm->ring_Bps;
+}
+
+// ---- a fabric that is a torus -------------------------------------------------------------------
+
+static int places_are_gpus(const struct sand_cluster *cluster)
+{
+    const struct sand_node_type *node = cluster->node_type;
+    return cluster->fabric.kind == SAND_FABRIC_TORUS && node->nic->medium == SAND_MEDIUM_TORUS &&
+           node->n_nics == node->n_gpus;
+}
+
+int sand_comm_on_torus(const struct sand_cluster *cluster)
+{
+    return cluster->node_type->scaleup == SAND_SCALEUP_TORUS || places_are_gpus(cluster);
+}
+
+// Rings in all dimensions at once go at the pace of the slowest link of their places.
+static double slowest_link(const struct sand_fabric *f, uint32_t places)
+{
+    const uint64_t n = (uint64_t)places * f->n_dims * 2;
+    double least = 1;
+    for (uint64_t i = 0; i < n; i++) {
+        const struct sand_fabric_link *link = &f->links[f->first[SAND_LINK_TORUS] + i];
+        least = fmin(least, link->speed * link->goodput);
+    }
+    return least;
+}
+
+// All GPUs are one domain, whose ports are the links of their places.
+static enum sand_rc place_on_torus(const struct sand_cluster *cluster,
+                                   const struct sand_fabric *fabric, uint32_t ranks,
+                                   struct sand_comm *comm, struct sand_diag *diag)
+{
+    const double slowest = slowest_link(fabric, ranks);
+    comm->scaleup = comm->nic;
+    comm->domains = 1;
+    comm->ranks = comm->domain_ranks = ranks;
+    comm->torus_dims = torus_dims(fabric->n_dims, ranks, fabric->n_endpoints);
+    comm->scaleup_share =
+        slowest * cluster->fabric.link->rate_Bps * 2 * comm->torus_dims / comm->scaleup->rate_Bps;
+    if (slowest > 0)
+        return SAND_OK;
+    return sand_fail(diag, SAND_ERR_INPUT,
+                     "a link of the torus between the first %u GPUs is down, and rings need all of "
+                     "them; ask for GPUs beside it",
+                     ranks);
 }
 
 enum sand_rc sand_comm_place(const struct sand_cluster *cluster, const struct sand_fabric *fabric,
@@ -283,8 +358,12 @@ enum sand_rc sand_comm_place(const struct sand_cluster *cluster, const struct sa
         per_node = node->n_gpus;
     SAND_TRY(check(cluster, ranks, per_node, diag));
     *comm = comm_on(node, options);
+    if (places_are_gpus(cluster))
+        return place_on_torus(cluster, fabric, ranks, comm, diag);
     struct placing p = {.fabric = fabric, .per_node = per_node, .comm = comm};
     count_ranks(&p, ranks, per_node);
+    const uint32_t each = fabric->nodes_per_domain;
+    reach_inside(comm, node, 1, (cluster->n_nodes < each ? cluster->n_nodes : each) * node->n_gpus);
     comm->relays = fabric->nodes_per_domain == 1 && comm->scaleup->relay &&
                    comm->scaleup->medium == SAND_MEDIUM_SCALEUP;
     if (comm->domains < 2)

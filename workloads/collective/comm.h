@@ -21,13 +21,16 @@ struct sand_comm {
     const struct sand_link_type *scaleup; // between the GPUs of a domain; PCIe without scale-up
     const struct sand_link_type *nic, *host;
     uint32_t ranks, domains;
-    uint32_t domain_ranks;                        // of the fullest domain
-    uint32_t ports;                               // NICs that a domain uses
-    int relays;                                   // a domain is one node whose GPUs may relay (PXN)
-    double ring_Bps;                              // a domain sends, every domain to the next one
-    double tree_Bps;                              // of the whole buffer, up and down the two trees
-    double alltoall_Bps;                          // a domain sends, to all other domains alike
-    double sharp_Bps;                             // a domain sends and gets back reduced
+    uint32_t domain_ranks;   // of the fullest domain
+    uint32_t ports;          // NICs that a domain uses
+    uint32_t torus_dims;     // that its ranks of a domain span of the domain's torus; 0: a switch
+    double scaleup_share;    // of a port's rate that these dimensions are
+    double scaleup_most_Bps; // that the halves of a node let through to a ring; 0: no bound
+    int relays;              // a domain is one node whose GPUs may relay (PXN)
+    double ring_Bps;         // a domain sends, every domain to the next one
+    double tree_Bps;         // of the whole buffer, up and down the two trees
+    double alltoall_Bps;     // a domain sends, to all other domains alike
+    double sharp_Bps;        // a domain sends and gets back reduced
     uint32_t ring_link, tree_link, alltoall_link; // the tightest links; SAND_NONE
     char why_no_sharp[200];                       // if sharp_Bps is 0
 };
@@ -40,14 +43,19 @@ enum sand_rc sand_comm_place(const struct sand_cluster *cluster, const struct sa
                              const struct sand_comm_options *options, struct sand_comm *comm,
                              struct sand_diag *diag);
 
+// Whether its GPUs exchange from chip to chip: scale-up or fabric is a torus whose places they are.
+int sand_comm_on_torus(const struct sand_cluster *cluster);
+
 // The same before anything is routed, as a library sees it that knows the ports of its nodes and
 // nothing behind them: `domains` of at most `domain_ranks` ranks, who share `ports` NICs of
 // port_Bps each to leave a domain. `nic`: latencies included, that of the ports. `reduces`: the
-// network's switches can.
+// network's switches can. `stride`: GPUs from a rank of a domain to the next; as many communicators
+// are taken to be at it at a time. `domain_gpus`: of a domain of the job.
 struct sand_comm_ports {
     const struct sand_node_type *node;
     const struct sand_link_type *nic;
     uint32_t ranks, domains, domain_ranks, ports;
+    uint32_t stride, domain_gpus;
     double port_Bps;
     int relays, reduces;
 };

@@ -72,7 +72,7 @@ static const struct sand_transformer known = {
     .gated_ffn = 1,
     .latent = {.kv_rank = 512, .q_rank = 1536, .rope_dim = 64, .value_dim = 128},
     .experts = {.n = 256, .per_token = 8, .shared = 1, .ffn_hidden = 2048, .dense_layers = 3}};
-static struct sand_step_known knowns[] = {{"known", "DeepSeek-V3", &known}};
+static struct sand_step_known knowns[] = {{.id = "known", .name = "DeepSeek-V3", .model = &known}};
 static struct sand_step_flag flags[] = {{"odd", "contradicts another"}};
 static const struct sand_step_rules rules = {.id = "rules",
                                              .from = {"made up for tests", "2026", ""},
