@@ -10,7 +10,7 @@
 #include "ids.h"
 #include "mem.h"
 
-enum { MOST_SAMPLED = 40000 };
+enum { MOST_SAMPLED = 40000, MOST_DRAWN = 1000000 };
 
 // ---- trees --------------------------------------------------------------------------------------
 
@@ -76,14 +76,17 @@ static uint32_t endpoint(const struct placing *p, uint32_t domain, uint32_t port
 
 // ---- loads --------------------------------------------------------------------------------------
 
-static int add_load(struct placing *p, uint32_t from, uint32_t to, double share)
+// Divided among so many paths (hash spreading: queue pairs).
+static int add_load(struct placing *p, uint32_t from, uint32_t to, double share, uint32_t paths)
 {
     uint32_t links[SAND_ROUTE_MAX];
-    const uint32_t n = sand_fabric_route(p->fabric, from, to, links);
-    if (n == SAND_NONE)
-        return 0;
-    for (uint32_t i = 0; i < n; i++)
-        p->load[links[i]] += share;
+    for (uint32_t path = 0; path < paths; path++) {
+        const uint32_t n = sand_fabric_route_path(p->fabric, from, to, path, links);
+        if (n == SAND_NONE)
+            return 0;
+        for (uint32_t i = 0; i < n; i++)
+            p->load[links[i]] += share / paths;
+    }
     return 1;
 }
 
@@ -111,7 +114,8 @@ static int load_ring(struct placing *p)
     const uint32_t n = p->comm->domains;
     for (uint32_t d = 0; d < n; d++)
         for (uint32_t port = 0; port < p->ports; port++)
-            if (!add_load(p, endpoint(p, d, port), endpoint(p, (d + 1) % n, port), 1.0 / p->ports))
+            if (!add_load(p, endpoint(p, d, port), endpoint(p, (d + 1) % n, port), 1.0 / p->ports,
+                          p->fabric->n_paths))
                 return 0;
     return 1;
 }
@@ -123,11 +127,25 @@ static int load_tree(struct placing *p, int second)
         const uint32_t parent = sand_tree_parent(d, n, second);
         for (uint32_t port = 0; parent != SAND_NONE && port < p->ports; port++) {
             const uint32_t a = endpoint(p, d, port), b = endpoint(p, parent, port);
-            if (!add_load(p, a, b, 0.5 / p->ports) || !add_load(p, b, a, 0.5 / p->ports))
+            if (!add_load(p, a, b, 0.5 / p->ports, p->fabric->n_paths) ||
+                !add_load(p, b, a, 0.5 / p->ports, p->fabric->n_paths))
                 return 0;
         }
     }
     return 1;
+}
+
+// How many paths a sampled route stands for where a hash picks them: those of the distances left
+// out as well, or the few that are drawn would crowd on links that all together fill evenly.
+static uint32_t sampled_paths(const struct placing *p, uint64_t routes, uint64_t shifts)
+{
+    const uint32_t n_paths = p->fabric->n_paths;
+    const uint64_t drawn = routes * shifts * n_paths,
+                   most = MOST_DRAWN > drawn ? MOST_DRAWN / drawn : 1;
+    const uint64_t left_out = (p->comm->domains - 1) / shifts;
+    if (p->fabric->spreading != SAND_SPREAD_HASH)
+        return n_paths;
+    return n_paths * (uint32_t)(left_out < most ? left_out : most);
 }
 
 static int load_alltoall(struct placing *p)
@@ -138,12 +156,14 @@ static int load_alltoall(struct placing *p)
     if (shifts > n - 1)
         shifts = n - 1;
     const double share = 1.0 / ((double)p->ports * (double)shifts);
+    const uint32_t paths = sampled_paths(p, routes, shifts);
     for (uint64_t i = 0; i < shifts; i++) {
         const uint32_t shift = 1 + (uint32_t)(i * (n - 1) / shifts);
         for (uint32_t d = 0; d < n; d++)
             for (uint32_t port = 0; port < p->ports; port++)
                 if (!add_load(p, endpoint(p, d, port),
-                              endpoint(p, (d + shift) % n, (port + shift) % p->ports), share))
+                              endpoint(p, (d + shift) % n, (port + shift) % p->ports), share,
+                              paths))
                     return 0;
     }
     return 1;

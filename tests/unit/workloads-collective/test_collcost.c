@@ -8,6 +8,7 @@
 
 #include "collcost.h"
 #include "ids.h"
+#include "mem.h"
 
 #define PORT_Bps 450e9
 #define NIC_Bps 50e9
@@ -101,6 +102,36 @@ static double best_s(const struct sand_comm *comm, enum sand_collective_kind kin
 static void near(double got, double want, const char *what)
 {
     cr_assert_float_eq(got, want, 0.01 * want, "%s: %g, not %g", what, got, want);
+}
+
+// Hash spreading: a ring is as fast as the link with the most queue pairs, counted here over the
+// routes of its hops; an all-to-all, of which many pass every link, loses less.
+Test(collcost, hashed_rings_wait_for_the_fullest_link)
+{
+    for (uint32_t pairs = 1; pairs <= 16; pairs *= 4) {
+        build(16, 8, 1, 1);
+        cluster.fabric.endpoints_per_leaf = 8;
+        cluster.fabric.spines = 8;
+        cluster.fabric.spreading = SAND_SPREAD_HASH;
+        cluster.fabric.queue_pairs = pairs;
+        struct sand_fabric *fabric = NULL;
+        cr_assert_eq(sand_fabric_build(&cluster, &fabric, NULL), SAND_OK);
+        uint32_t *load = sand_calloc(fabric->n_links, sizeof *load), links[SAND_ROUTE_MAX];
+        uint32_t most = 0;
+        for (uint32_t nic = 0; nic < 128; nic++)
+            for (uint32_t q = 0; q < pairs; q++) {
+                const uint32_t n = sand_fabric_route_path(fabric, nic, (nic + 8) % 128, q, links);
+                for (uint32_t i = 0; i < n; i++)
+                    most = ++load[links[i]] > most ? load[links[i]] : most;
+            }
+        sand_free(load);
+        sand_fabric_free(fabric);
+        const struct sand_comm comm = place(128, (struct sand_comm_options){0});
+        cr_assert_gt(most, pairs);
+        cr_expect_float_eq(comm.ring_Bps, 8 * NIC_Bps * pairs / most, 1e-3, "%u pairs", pairs);
+        cr_expect_gt(comm.alltoall_Bps, comm.ring_Bps);
+        cr_expect_lt(comm.alltoall_Bps, 8 * NIC_Bps);
+    }
 }
 
 // Reduction trees scatter what they have summed up and copy what is gathered: the buffer out of
