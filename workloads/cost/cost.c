@@ -85,46 +85,114 @@ static int misaligned(double n, double k)
     return fmod(n, 64.0) != 0.0 || fmod(k, 64.0) != 0.0;
 }
 
+// Arithmetic of a matrix product: 2mnk/R, more for tiles that are not full and for odd sizes.
+static double compute_s(const struct sand_cost *cost, enum sand_precision precision, double flops,
+                        double loss, int is_misaligned)
+{
+    const struct sand_kernel_costs *kernels = cost->kernels;
+    const double quantised = 1.0 + kernels->gemm_quantisation * loss;
+    return flops / gemm_rate(cost, precision) * quantised *
+           (is_misaligned ? 1.0 + kernels->gemm_misaligned : 1.0);
+}
+
 double sand_cost_gemm_s(const struct sand_cost *cost, enum sand_precision precision, double m,
                         double n, double k)
 {
-    const struct sand_kernel_costs *kernels = cost->kernels;
-    double compute_s = 2.0 * m * n * k / gemm_rate(cost, precision);
-    compute_s *= 1.0 + kernels->gemm_quantisation * (ceil_ratio(cost->gpu, m, n) - 1.0);
-    if (misaligned(n, k))
-        compute_s *= 1.0 + kernels->gemm_misaligned;
     // Compute and traffic add up: measured GEMMs fit the sum better than the larger of the two.
     const double traffic_B = operand_B(precision) * (m * k + k * n) + 2.0 * m * n;
-    return compute_s + stream_s(cost, traffic_B) + kernels->gemm_overhead_s;
+    return compute_s(cost, precision, 2.0 * m * n * k, ceil_ratio(cost->gpu, m, n) - 1.0,
+                     misaligned(n, k)) +
+           stream_s(cost, traffic_B) + cost->kernels->gemm_overhead_s;
+}
+
+// ---- a weight matrix ----------------------------------------------------------------------------
+
+// What a weight matrix takes part in: Y = XW, dX = dY W', dW = X'dY.
+struct products {
+    double forward_s, inputs_s, weights_s;
+};
+
+// How the products of a layer are computed.
+struct recipe {
+    const struct sand_cost *cost;
+    enum sand_precision precision;
+    double grad_B; // moved for the gradient of a weight
+};
+
+// Where micro-batches accumulate, dW is added to what stands there (Megatron-LM, gradient
+// accumulation fusion); where gradients are shared out after each of them, it is written in 16 bit.
+static struct recipe recipe_of(const struct sand_cost *cost, const struct sand_split *split,
+                               enum sand_precision precision)
+{
+    const uint32_t shards = split->shard_group > 0 ? split->shard_group : split->dp;
+    const int adds = split->global_batch > split->micro_batch * split->dp;
+    const int is_shared_out = split->sharding != SAND_SHARD_OPTIMIZER && shards > 1;
+    return (struct recipe){.cost = cost,
+                           .precision = precision,
+                           .grad_B = is_shared_out ? 2.0 : split->grad_B * (adds ? 2.0 : 1.0)};
+}
+
+// One product of each kind for `matrices` of k x n that together see m rows; arithmetic takes the
+// same time three times, traffic does not.
+static struct products products_of(const struct recipe *recipe, double arithmetic_s, double m,
+                                   double n, double k, double matrices)
+{
+    const struct sand_cost *cost = recipe->cost;
+    const double operand = operand_B(recipe->precision);
+    const double fixed_s = arithmetic_s + cost->kernels->gemm_overhead_s;
+    const double weights = matrices * k * n, in = m * k, out = m * n;
+    return (struct products){
+        .forward_s = fixed_s + stream_s(cost, operand * (in + weights) + 2.0 * out),
+        .inputs_s = fixed_s + stream_s(cost, operand * (out + weights) + 2.0 * in),
+        .weights_s = fixed_s + stream_s(cost, operand * (in + out) + recipe->grad_B * weights)};
+}
+
+static void add_products(struct products p, struct products *sum)
+{
+    sum->forward_s += p.forward_s;
+    sum->inputs_s += p.inputs_s;
+    sum->weights_s += p.weights_s;
+}
+
+static void add_matrix(const struct recipe *recipe, double m, double n, double k,
+                       struct products *sum)
+{
+    const double loss = ceil_ratio(recipe->cost->gpu, m, n) - 1.0;
+    const double arithmetic_s =
+        compute_s(recipe->cost, recipe->precision, 2.0 * m * n * k, loss, misaligned(n, k));
+    add_products(products_of(recipe, arithmetic_s, m, n, k, 1.0), sum);
 }
 
 // Projections of attention; with latent attention down to the ranks, which every tensor-parallel
 // rank does for its tokens, and up from them.
-static double projections_s(const struct sand_cost *cost, const struct sand_transformer *model,
-                            const struct shard *shard, enum sand_precision precision)
+static void add_projections(const struct recipe *recipe, const struct sand_transformer *model,
+                            const struct shard *shard, struct products *sum)
 {
     const struct sand_latent_attention *latent = &model->latent;
     const double t = shard->tokens, h = shard->hidden;
-    const double out_s = sand_cost_gemm_s(cost, precision, t, h, shard->value);
-    if (latent->kv_rank == 0)
-        return out_s + sand_cost_gemm_s(cost, precision, t, shard->qkv, h);
+    add_matrix(recipe, t, h, shard->value, sum);
+    if (latent->kv_rank == 0) {
+        add_matrix(recipe, t, shard->qkv, h, sum);
+        return;
+    }
     const double own = t * shard->norm_share, keys = shard->qkv - shard->q;
     const double down = (double)latent->kv_rank + latent->rope_dim;
-    const double kv_s = sand_cost_gemm_s(cost, precision, own, down, h) +
-                        sand_cost_gemm_s(cost, precision, t, keys, latent->kv_rank);
-    if (latent->q_rank == 0)
-        return out_s + kv_s + sand_cost_gemm_s(cost, precision, t, shard->q, h);
-    return out_s + kv_s + sand_cost_gemm_s(cost, precision, own, latent->q_rank, h) +
-           sand_cost_gemm_s(cost, precision, t, shard->q, latent->q_rank);
+    add_matrix(recipe, own, down, h, sum);
+    add_matrix(recipe, t, keys, latent->kv_rank, sum);
+    if (latent->q_rank == 0) {
+        add_matrix(recipe, t, shard->q, h, sum);
+        return;
+    }
+    add_matrix(recipe, own, latent->q_rank, h, sum);
+    add_matrix(recipe, t, shard->q, latent->q_rank, sum);
 }
 
-static double ffn_gemms_s(const struct sand_cost *cost, const struct shard *shard,
-                          enum sand_precision precision)
+static void add_ffn(const struct recipe *recipe, const struct shard *shard, struct products *sum)
 {
     if (shard->ffn <= 0.0) // experts alone
-        return 0.0;
-    return sand_cost_gemm_s(cost, precision, shard->tokens, shard->ffn_in, shard->hidden) +
-           sand_cost_gemm_s(cost, precision, shard->tokens, shard->hidden, shard->ffn);
+        return;
+    add_matrix(recipe, shard->tokens, shard->ffn_in, shard->hidden, sum);
+    add_matrix(recipe, shard->tokens, shard->hidden, shard->ffn, sum);
 }
 
 // FlashAttention counts: 4 t k d per head over the k keys that a query sees, half of the sequence
@@ -189,13 +257,21 @@ static int is_narrow(enum sand_precision precision)
     return precision == SAND_FP8 || precision == SAND_FP8_ROW || precision == SAND_NVFP4;
 }
 
+// Of the 5 bytes of a cast (2 read, 1 written) and a transposition (1 and 1), what is done for a
+// tensor that sequence parallelism gathers: it is cast before it is gathered, and transposed after
+// (Transformer Engine, LayerNormLinear).
+static double gathered_share(const struct shard *shard)
+{
+    return (3.0 * shard->norm_share + 2.0) / 5.0;
+}
+
 static double cast_s(const struct sand_cost *cost, const struct shard *shard,
                      enum sand_precision precision)
 {
     if (!is_narrow(precision))
         return 0.0;
-    const double inputs =
-        (shard->ffn > 0.0 ? 2.0 : 1.0) * shard->hidden + shard->value + shard->ffn;
+    const double inputs = (shard->ffn > 0.0 ? 2.0 : 1.0) * shard->hidden * gathered_share(shard) +
+                          shard->value + shard->ffn;
     return stream_s(cost, cost->kernels->cast_fp8_B * shard->tokens * inputs);
 }
 
@@ -223,32 +299,29 @@ static struct routed routed_of(const struct sand_transformer *model, const struc
 
 // One product per expert, launched together: tiles of all of them fill the waves, the weights of
 // all are read.
-static double grouped_gemm_s(const struct sand_cost *cost, enum sand_precision precision,
-                             const struct routed *routed, double n, double k)
+static void add_grouped(const struct recipe *recipe, const struct routed *routed, double n,
+                        double k, struct products *sum)
 {
-    const struct sand_gpu_type *gpu = cost->gpu;
+    const struct sand_gpu_type *gpu = recipe->cost->gpu;
     const double tiles =
         routed->experts * ceil(routed->per_expert / gpu->gemm_tile_m) * ceil(n / gpu->gemm_tile_n);
     const double done = ceil(tiles / gpu->n_sm) * gpu->n_sm * gpu->gemm_tile_m * gpu->gemm_tile_n;
     const double loss = done / (routed->rows * n) - 1.0;
-    double compute_s = 2.0 * routed->rows * n * k / gemm_rate(cost, precision);
-    compute_s *= 1.0 + cost->kernels->gemm_quantisation * loss;
-    if (misaligned(n, k))
-        compute_s *= 1.0 + cost->kernels->gemm_misaligned;
-    const double traffic_B = operand_B(precision) * (routed->rows * k + routed->experts * k * n) +
-                             2.0 * routed->rows * n;
-    return compute_s + stream_s(cost, traffic_B) + cost->kernels->gemm_overhead_s;
+    const double arithmetic_s = compute_s(recipe->cost, recipe->precision,
+                                          2.0 * routed->rows * n * k, loss, misaligned(n, k));
+    add_products(products_of(recipe, arithmetic_s, routed->rows, n, k, routed->experts), sum);
 }
 
-// Matrix products of router and experts, one direction.
-static double expert_gemms_s(const struct sand_cost *cost, const struct sand_transformer *model,
-                             const struct shard *shard, const struct routed *routed,
-                             enum sand_precision precision)
+// Router, in 16 bit, and experts.
+static void add_experts(const struct recipe *recipe, const struct sand_transformer *model,
+                        const struct shard *shard, const struct routed *routed,
+                        struct products *sum)
 {
-    const double own_tokens = shard->tokens * shard->norm_share;
-    return sand_cost_gemm_s(cost, SAND_BF16, own_tokens, model->experts.n, shard->hidden) +
-           grouped_gemm_s(cost, precision, routed, routed->ffn_in, shard->hidden) +
-           grouped_gemm_s(cost, precision, routed, shard->hidden, routed->ffn);
+    struct recipe router = *recipe;
+    router.precision = SAND_BF16;
+    add_matrix(&router, shard->tokens * shard->norm_share, model->experts.n, shard->hidden, sum);
+    add_grouped(recipe, routed, routed->ffn_in, shard->hidden, sum);
+    add_grouped(recipe, routed, shard->hidden, routed->ffn, sum);
 }
 
 // Sorting tokens by expert and back, activation and casts, both directions.
@@ -300,19 +373,22 @@ void sand_cost_layer(const struct sand_cost *cost, const struct sand_transformer
     const struct shard shard = shard_of(model, split, kind);
     struct sand_layer_times core = {0};
     attention(cost, &shard, split, &core);
-    double gemms_s = projections_s(cost, model, &shard, split->precision) +
-                     ffn_gemms_s(cost, &shard, split->precision);
+    const struct recipe recipe = recipe_of(cost, split, split->precision);
+    struct products products = {0};
+    add_projections(&recipe, model, &shard, &products);
+    add_ffn(&recipe, &shard, &products);
     double spread_s = norm_activation_s(cost, &shard) + qkv_traffic_s(cost, &shard) +
                       cast_s(cost, &shard, split->precision) + cost->software->layer_overhead_s;
     if (kind & SAND_LAYER_EXPERTS) {
         const struct routed routed = routed_of(model, split, &shard);
-        gemms_s += expert_gemms_s(cost, model, &shard, &routed, split->precision);
+        add_experts(&recipe, model, &shard, &routed, &products);
         spread_s += expert_traffic_s(cost, &shard, &routed, split->precision) +
                     (cost->software->full_graph ? 0 : cost->kernels->expert_overhead_s);
     }
-    times->forward_s = gemms_s + core.forward_s + spread_s / 3.0;
-    times->backward_s = 2.0 * gemms_s + core.backward_s + spread_s * 2.0 / 3.0;
-    times->weights_s = gemms_s;
+    times->forward_s = products.forward_s + core.forward_s + spread_s / 3.0;
+    times->backward_s =
+        products.inputs_s + products.weights_s + core.backward_s + spread_s * 2.0 / 3.0;
+    times->weights_s = products.weights_s;
     times->recompute_s = recompute_s(cost, model, &shard, split, times->forward_s, core.forward_s);
 }
 
@@ -324,11 +400,13 @@ void sand_cost_head(const struct sand_cost *cost, const struct sand_transformer 
     // The output layer stays in 16 bit under fp8 recipes.
     const enum sand_precision precision =
         is_narrow(split->precision) ? SAND_BF16 : split->precision;
-    const double total_s = 3.0 * sand_cost_gemm_s(cost, precision, tokens, columns, model->hidden) +
-                           stream_s(cost, cost->kernels->logit_B * tokens * columns);
-    times->forward_s = total_s / 3.0;
-    times->backward_s = total_s * 2.0 / 3.0;
-    times->weights_s = sand_cost_gemm_s(cost, precision, tokens, columns, model->hidden);
+    const struct recipe recipe = recipe_of(cost, split, precision);
+    const double logits_s = stream_s(cost, cost->kernels->logit_B * tokens * columns);
+    struct products products = {0};
+    add_matrix(&recipe, tokens, columns, model->hidden, &products);
+    times->forward_s = products.forward_s + logits_s / 3.0;
+    times->backward_s = products.inputs_s + products.weights_s + logits_s * 2.0 / 3.0;
+    times->weights_s = products.weights_s;
     times->recompute_s = 0.0;
 }
 

@@ -201,6 +201,13 @@ Test(cost, memory_bound_operators_have_their_bytes)
     model.gated_ffn = 0;
     cr_assert_float_eq(caused_by(&kernels.activation_B, 6) / (t * 6 * 14336 / 8), 1.0, 1e-6);
     split.precision = SAND_FP8;
+    // What sequence parallelism gathers is cast where it lies, 3 of the 5 bytes, and transposed
+    // where it arrives.
+    const double gathered = (3 / 8.0 + 2) / 5;
+    cr_assert_float_eq(caused_by(&kernels.cast_fp8_B, 10) /
+                           (t * 10 * (2 * 4096 * gathered + 4096 / 8.0 + 14336 / 8.0)),
+                       1.0, 1e-6);
+    split.sequence_parallel = 0;
     cr_assert_float_eq(caused_by(&kernels.cast_fp8_B, 10) /
                            (t * 10 * (2 * 4096 + 4096 / 8.0 + 14336 / 8.0)),
                        1.0, 1e-6);
@@ -255,13 +262,47 @@ Test(cost, head_is_three_gemms_and_logit_traffic_in_16_bit)
     struct sand_layer_times times, fp8;
     sand_cost_head(&cost, &model, &split, &times);
     const double gemm = sand_cost_gemm_s(&cost, SAND_BF16, 8192, 128256, 4096);
-    const double total = 3 * gemm + 17 * 8192.0 * 128256 / 2e12;
-    near(times.forward_s, total / 3, "forward");
-    near(times.backward_s, total * 2 / 3, "backward");
+    const double logits = 17 * 8192.0 * 128256 / 2e12;
+    near(times.forward_s, gemm + logits / 3, "forward");
+    // Backwards the product that makes 16-bit gradients of the inputs writes 8192 x 4096 of them
+    // and reads the logits', the one for the weights writes 32-bit ones of 4096 x 128256.
+    const double out = 8192.0 * 128256, in = 8192.0 * 4096, weights = 4096.0 * 128256;
+    near(times.backward_s, 2 * gemm + 2 * logits / 3 + (4 - 2) * weights / 2e12, "backward");
+    near(times.weights_s, gemm + (2 * (in + out) + 4 * weights - 2 * (in + weights + out)) / 2e12,
+         "gradients of the weights");
     cr_assert_eq(times.recompute_s, 0.0);
     split.precision = SAND_FP8;
     sand_cost_head(&cost, &model, &split, &fp8);
     cr_assert_eq(fp8.forward_s, times.forward_s, "fp8 recipes keep the output layer in 16 bit");
+}
+
+// Bytes that the gradient of a weight moves beyond what it moves under another split, read off the
+// backward at 1 B/s.
+static double gradient_B(void)
+{
+    struct sand_layer_times times;
+    gpu.hbm_Bps = 2.0;
+    sand_cost_layer(&cost, &model, &split, 0, &times);
+    const double weights = 4096.0 * ((32 + 16) * 128 + 4096 + 3 * 14336.0);
+    return times.weights_s / weights;
+}
+
+Test(cost, accumulated_gradients_are_read_and_written)
+{
+    gpu.gemm_bf16_flops = INFINITY;
+    const double once = gradient_B(); // one micro-batch: written
+    split.global_batch = 2;
+    cr_assert_float_eq(gradient_B() - once, 4.0, 1e-6, "two: read as well");
+    split.grad_B = 2;
+    cr_assert_float_eq(gradient_B() - once, 0.0, 1e-6, "half as wide");
+    split.dp = 2;
+    cr_assert_float_eq(gradient_B() - once, -2.0, 1e-6, "one micro-batch on each of two");
+    split.grad_B = 4;
+    split.global_batch = 8;
+    split.sharding = SAND_SHARD_PARAMETERS;
+    cr_assert_float_eq(gradient_B() - once, -2.0, 1e-6, "shared out at once: 16 bit");
+    split.shard_group = 1;
+    cr_assert_float_eq(gradient_B() - once, 4.0, 1e-6, "nobody to share them out to");
 }
 
 Test(cost, micro_batch_scales_the_work)
