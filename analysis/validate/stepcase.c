@@ -489,7 +489,8 @@ static void find_rules(const struct sand_step_rules *rules, struct sand_step_cas
     for (size_t i = rules->n_stacks; i-- > 0;) {
         const struct sand_step_stack *s = &rules->stacks[i];
         if (strstr(cell(c, SAND_STEP_SOURCE), s->source ? s->source : "") != NULL &&
-            begins(gpu, s->gpu ? s->gpu : ""))
+            begins(gpu, s->gpu ? s->gpu : "") &&
+            begins(cell(c, SAND_STEP_SHARDING), s->sharding ? s->sharding : ""))
             c->stack = s;
     }
     for (size_t i = rules->n_machines; i-- > 0;) {

@@ -148,8 +148,10 @@ struct sand_software {
     double ep_exposed; // share of the all-to-alls of experts that compute does not hide
     double ep_multiprocessors; // of a GPU that these occupy while they run beside compute
     int full_graph;            // whole steps run from CUDA graphs: routing waits for no host
-    double layer_overhead_s;   // per layer and micro-batch: launches and gaps
-    double step_overhead_s;    // per step
+    int gathers_tensors;       // sharded parameters one after another, again when recomputed
+    int fused_gradients; // added to those of earlier micro-batches by the product that makes them
+    double layer_overhead_s; // per layer and micro-batch: launches and gaps
+    double step_overhead_s;  // per step
     enum sand_state_shards state_shards;
 };
 

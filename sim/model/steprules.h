@@ -13,11 +13,11 @@
 // six a token, the output layer once, no recomputation.
 enum sand_step_counting { SAND_COUNTS_UNKNOWN, SAND_COUNTS_CAUSAL, SAND_COUNTS_FULL };
 
-// The rows whose source contains `source` and whose gpu begins with `gpu`. What a row leaves blank
-// is taken from here. The first match counts.
+// The rows whose source contains `source` and whose gpu and sharding begin with `gpu` and
+// `sharding`. What a row leaves blank is taken from here. The first match counts.
 struct sand_step_stack {
     const char *id;
-    const char *source, *gpu;
+    const char *source, *gpu, *sharding;
     const struct sand_software *software;
     enum sand_attention attention;
     enum sand_rank_order order;

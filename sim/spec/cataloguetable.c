@@ -364,6 +364,17 @@ static const struct spec_field software_fields[] = {
             "DeepSpeed); tensors: whole tensors, gradients are all-reduced and every owner "
             "broadcasts its own weights, one after another (InternEvo, PyTorch's "
             "ZeroRedundancyOptimizer)."},
+    {.name = "gathers_tensors",
+     SPEC_MEMBER(SPEC_YESNO, struct sand_software, gathers_tensors),
+     SPEC_PRESET("no"),
+     .doc = "Whether sharded parameters are gathered, and their gradients reduced, one tensor "
+            "after another, and gathered a third time where a layer is recomputed whole "
+            "(DeepSpeed ZeRO-3 of 2021); else a layer at a time and twice."},
+    {.name = "fused_gradients",
+     SPEC_MEMBER(SPEC_YESNO, struct sand_software, fused_gradients),
+     SPEC_PRESET("yes"),
+     .doc = "Whether the product that makes gradients of weights adds them to those of earlier "
+            "micro-batches; else a kernel of its own does, after they have been written."},
 };
 
 static const struct spec_field storage_fields[] = {

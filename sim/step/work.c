@@ -232,13 +232,26 @@ static void add_ring(const struct step_setting *set, const struct step_traffic *
     load->latency_s[ring] = n * call.latency_s;
 }
 
-// Copies that own a share of a piece, of all that share out: no more than it has tensors.
-static double owners_of(const struct step_exchange *e, double tensors,
-                        const struct step_chunk *chunk)
+// Collectives that a piece takes, one after another. Broadcasts: one of each copy that owns a
+// share, no more than there are tensors.
+static double times_of(const struct step_setting *set, const struct step_exchange *e,
+                       double tensors, const struct step_chunk *chunk)
 {
-    if (e->put_together != SAND_BROADCAST)
-        return 1;
-    return (tensors < e->shards ? tensors : e->shards) / chunk->pieces;
+    if (e->put_together == SAND_BROADCAST)
+        return (tensors < e->shards ? tensors : e->shards) / chunk->pieces;
+    return set->q->job->software->gathers_tensors && sand_split_is_sharded(set->split)
+               ? tensors / chunk->pieces
+               : 1;
+}
+
+// Of the gathers that FSDP does: twice, forwards and backwards. What drops a layer's weights behind
+// its recomputation gathers them three times, which is shared out over both.
+static double gathers_of(const struct step_setting *set)
+{
+    return set->q->job->software->gathers_tensors && sand_split_is_sharded(set->split) &&
+                   set->split->recompute == SAND_RECOMPUTE_FULL
+               ? 1.5
+               : 1;
 }
 
 // Parameters of one kind on a GPU, and tensors that they make up.
@@ -252,12 +265,14 @@ static void add_exchange(const struct step_setting *set, const struct step_traff
                          struct step_chunk *chunk)
 {
     const double piece = held.params / chunk->pieces, grad_B = piece * set->split->grad_B;
-    const double owners = owners_of(e, held.tensors, chunk);
-    add_ring(set, traffic, stage, e->reduce, e->how, 1, grad_B, &chunk->reduce);
+    const double times = times_of(set, e, held.tensors, chunk);
+    const double gathers = gathers_of(set);
+    const double reductions = e->put_together == SAND_BROADCAST ? 1 : times;
+    add_ring(set, traffic, stage, e->reduce, e->how, reductions, grad_B, &chunk->reduce);
     add_ring(set, traffic, stage, e->across, SAND_ALL_REDUCE, 1, grad_B / e->shards,
              &chunk->reduce);
-    add_ring(set, traffic, stage, e->gather, e->put_together, owners, piece * WEIGHT_B,
-             &chunk->gather);
+    add_ring(set, traffic, stage, e->gather, e->put_together, gathers * times,
+             gathers * piece * WEIGHT_B, &chunk->gather);
 }
 
 static void set_dp(const struct step_setting *set, const struct step_traffic *traffic,

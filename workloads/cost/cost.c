@@ -120,16 +120,20 @@ struct recipe {
 };
 
 // Where micro-batches accumulate, dW is added to what stands there (Megatron-LM, gradient
-// accumulation fusion); where gradients are shared out after each of them, it is written in 16 bit.
+// accumulation fusion), or written in 16 bit and read again to be added; where gradients are shared
+// out after each micro-batch, it is written in 16 bit.
 static struct recipe recipe_of(const struct sand_cost *cost, const struct sand_split *split,
                                enum sand_precision precision)
 {
     const uint32_t shards = split->shard_group > 0 ? split->shard_group : split->dp;
     const int adds = split->global_batch > split->micro_batch * split->dp;
+    const double apart = cost->software->fused_gradients ? 0.0 : 2.0 + 2.0;
     const int is_shared_out = split->sharding != SAND_SHARD_OPTIMIZER && shards > 1;
     return (struct recipe){.cost = cost,
                            .precision = precision,
-                           .grad_B = is_shared_out ? 2.0 : split->grad_B * (adds ? 2.0 : 1.0)};
+                           .grad_B = is_shared_out ? 2.0
+                                     : !adds       ? split->grad_B
+                                                   : 2.0 * split->grad_B + apart};
 }
 
 // One product of each kind for `matrices` of k x n that together see m rows; arithmetic takes the

@@ -161,6 +161,30 @@ Test(step_groups, a_group_that_cuts_through_experts_is_refused)
     fixture_free(&f);
 }
 
+// Sharded parameters tensor by tensor: the same bytes as in one piece a layer, and the latency of
+// every collective; a third gather where all is recomputed.
+Test(step_groups, tensors_are_gathered_one_after_another)
+{
+    struct step_case what = {.n_nodes = 1, .dp = 8, .no_overlap = 1};
+    fixture_init(&f, &what);
+    f.job.split.sharding = SAND_SHARD_PARAMETERS;
+    const struct sand_step_profile whole = fixture_solve(&f.question);
+    f.software.gathers_tensors = 1;
+    const struct sand_step_profile apart = fixture_solve(&f.question);
+    const double tensors = sand_split_chunk_tensors(&f.model, &f.job.split, 0, 0).dense, layers = 2;
+    const double params = held().dense, more = tensors - layers;
+    const double one_s = f.coll_kernels[0].base_s + 7 * f.coll_kernels[0].scaleup_s;
+    const double m = sand_split_micro_batches(&f.job.split);
+    cr_expect_float_eq(apart.exposed_dp_s - whole.exposed_dp_s, m * 3 * more * one_s, 1e-8);
+    cr_expect_float_eq(apart.step_s - whole.step_s, m * 3 * more * one_s, 1e-8);
+    f.job.split.recompute = SAND_RECOMPUTE_FULL;
+    const struct sand_step_profile again = fixture_solve(&f.question);
+    const double gather_s =
+        tensors * one_s + params * 2 * 7 / 8 / (f.scaleup.rate_Bps * f.scaleup.usable);
+    cr_expect_float_eq(again.exposed_dp_s - apart.exposed_dp_s, m * gather_s, 1e-8);
+    fixture_free(&f);
+}
+
 // Whole tensors: gradients are all-reduced, and each of the eight owners broadcasts, one after
 // another: all weights over every hop, and eight times the latency of a broadcast.
 Test(step_groups, owners_of_tensors_broadcast_one_after_another)

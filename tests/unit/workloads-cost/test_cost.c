@@ -32,7 +32,7 @@ static void setup(void)
                                          .attention_bwd_ratio = 2.5,
                                          .attention_head64 = 0.87,
                                          .unfused_rate = 0.5};
-    software = (struct sand_software){0};
+    software = (struct sand_software){.fused_gradients = 1};
     model = (struct sand_transformer){.n_layers = 1,
                                       .hidden = 4096,
                                       .n_heads = 32,
@@ -293,6 +293,9 @@ Test(cost, accumulated_gradients_are_read_and_written)
     const double once = gradient_B(); // one micro-batch: written
     split.global_batch = 2;
     cr_assert_float_eq(gradient_B() - once, 4.0, 1e-6, "two: read as well");
+    software.fused_gradients = 0;
+    cr_assert_float_eq(gradient_B() - once, 8.0, 1e-6, "apart: written and read in 16 bit before");
+    software.fused_gradients = 1;
     split.grad_B = 2;
     cr_assert_float_eq(gradient_B() - once, 0.0, 1e-6, "half as wide");
     split.dp = 2;
