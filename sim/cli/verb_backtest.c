@@ -5,6 +5,7 @@
 
 #include "backtestreport.h"
 #include "cli.h"
+#include "clichild.h"
 #include "filegate.h"
 #include "spec.h"
 
@@ -18,7 +19,7 @@ static const char doc[] =
     "Runs an experiment with a trace that says when its jobs started, and compares: waits, "
     "completion and utilisation by class, user and size, and job by job. Under schedule/recorded "
     "the schedules are the same, or the run fails and names the row that cannot be. One "
-    "replication, in this process.";
+    "replication.";
 
 static const struct argp_option options[] = {
     {"policy", 'p', "NAME", 0,
@@ -96,24 +97,49 @@ static enum sand_rc compare(const struct backtest_options *o,
     return rc;
 }
 
+struct work {
+    const struct backtest_options *options;
+    const struct sand_experiment *experiment;
+};
+
+static enum sand_rc check_and_compare(void *self, struct sand_diag *diag)
+{
+    const struct work *work = self;
+    struct sand_jobset *set = NULL;
+    SAND_TRY(sand_cli_check(work->experiment, NULL, &set, diag));
+    if (!work->options->json)
+        sand_jobset_report(set, stdout);
+    const enum sand_rc rc = compare(work->options, work->experiment, set, diag);
+    sand_jobset_close(set);
+    return rc;
+}
+
+// The policies that a backtest asks, if one of them is foreign code; NULL: none is.
+static const char *plugin_of(const struct sand_experiment *experiment)
+{
+    const struct sand_choice *choices[] = {&experiment->schedule, &experiment->place,
+                                           &experiment->recover};
+    for (size_t i = 0; i < sizeof choices / sizeof choices[0]; i++)
+        if (choices[i]->plugin != NULL)
+            return choices[i]->type;
+    return NULL;
+}
+
 static enum sand_rc execute(const struct backtest_options *o, struct sand_diag *diag)
 {
     struct sand_spec *spec = NULL;
-    struct sand_jobset *set = NULL;
     size_t n_inputs;
     SAND_TRY(sand_cli_load_spec(&o->load, &spec, diag));
     const char *const *inputs = sand_spec_inputs(spec, &n_inputs);
     struct sand_experiment experiment = *sand_spec_experiment(spec);
     if (o->policy)
         experiment.schedule = (struct sand_choice){.type = o->policy};
+    struct work work = {o, &experiment};
     enum sand_rc rc = sand_cli_check_output(&o->csv, inputs, n_inputs, diag);
+    const char *plugin = plugin_of(&experiment);
     if (rc == SAND_OK)
-        rc = sand_cli_check(&experiment, NULL, &set, diag);
-    if (rc == SAND_OK && !o->json)
-        sand_jobset_report(set, stdout);
-    if (rc == SAND_OK)
-        rc = compare(o, &experiment, set, diag);
-    sand_jobset_close(set);
+        rc = plugin ? sand_cli_in_child(check_and_compare, &work, plugin, diag)
+                    : check_and_compare(&work, diag);
     sand_spec_free(spec);
     return rc;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "clichild.h"
 #include "mem.h"
 #include "schedulecheck.h"
 
@@ -155,8 +156,9 @@ static void print_report(const struct options *o, const struct sand_schedule_tra
         print_difference(&report->first[i]);
 }
 
-static enum sand_rc check(struct options *o, struct sand_diag *diag)
+static enum sand_rc check(void *self, struct sand_diag *diag)
 {
+    struct options *o = self;
     struct sand_schedule_trace trace;
     struct sand_schedule_report report;
     o->policy.params = o->params;
@@ -185,7 +187,8 @@ static enum sand_rc run(int argc, char **argv)
     struct options o = {.gpus_per_node = 1, .place = "place/first-fit"};
     struct sand_diag diag = {0};
     sand_cli_parse(&argp, argc, argv, &o);
-    const enum sand_rc rc = check(&o, &diag);
+    const enum sand_rc rc =
+        o.policy.plugin ? sand_cli_in_child(check, &o, o.policy.type, &diag) : check(&o, &diag);
     sand_diag_print(&diag, stderr);
     sand_diag_clear(&diag);
     sand_free(o.params);

@@ -41,6 +41,7 @@ __attribute__((format(printf, 2, 3))) static enum sand_rc violation(const struct
 static enum sand_rc verdict(struct sand_glue *glue, int returned, const char *call)
 {
     struct sand_world *w = glue->world;
+    sand_policy_watch_process(&w->watch, glue->policy.type);
     if (w->inner_rc != SAND_OK)
         return w->inner_rc;
     if (w->policy_failed)

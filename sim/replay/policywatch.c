@@ -47,6 +47,7 @@ enum sand_rc sand_policy_watch_open(struct sand_policy_watch *watch, double limi
     snprintf(watch->text, sizeof watch->text,
              "\": a call has not returned after %g s of CPU time: it goes on for ever\n", limit_s);
     watch->exit_status = sand_rc_exit_status(SAND_ERR_PLUGIN);
+    watch->process = getpid();
     action.sa_sigaction = tick;
     sigemptyset(&action.sa_mask);
     event.sigev_value.sival_ptr = watch;
@@ -59,6 +60,16 @@ enum sand_rc sand_policy_watch_open(struct sand_policy_watch *watch, double limi
         return sand_fail(diag, SAND_ERR_INTERNAL, "policies cannot be watched: %s",
                          strerror(errno));
     return SAND_OK;
+}
+
+void sand_policy_watch_process(const struct sand_policy_watch *watch, const char *policy)
+{
+    if (!watch->open || getpid() == watch->process)
+        return;
+    say("error: policy \"");
+    say(watch->policy ? watch->policy : policy); // the outermost call under way
+    say("\" has forked: a run is one process, the new one ends here\n");
+    _exit(watch->exit_status); // without the buffers of the other
 }
 
 void sand_policy_watch_close(struct sand_policy_watch *watch)

@@ -5,6 +5,7 @@
 
 #include <signal.h>
 #include <stdint.h>
+#include <sys/types.h>
 #include <time.h>
 
 #include "diag.h"
@@ -12,6 +13,7 @@
 // Written by the calls, read by a signal: hence volatile. Not to be moved while open.
 struct sand_policy_watch {
     int open, exit_status;
+    pid_t process; // that opened it
     timer_t timer;
     struct sigaction before;
     char text[160];
@@ -25,6 +27,9 @@ struct sand_policy_watch {
 enum sand_rc sand_policy_watch_open(struct sand_policy_watch *watch, double limit_s,
                                     struct sand_diag *diag);
 void sand_policy_watch_close(struct sand_policy_watch *watch);
+// Ends this process, after a line on stderr, if it is one that a call of the policy has forked: the
+// run goes on in the other.
+void sand_policy_watch_process(const struct sand_policy_watch *watch, const char *policy);
 
 // A call begins. Returns whose call it is made from, NULL if from none: calls of calls count as
 // part of the first, which may go round in circles as well as they.

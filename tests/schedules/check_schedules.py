@@ -286,10 +286,35 @@ WRONG = (  # what, rows, further options, exit status, words that the output has
 )
 
 
+PLUGINS = (  # policies of tests/policies/fixtures: name, exit status, words that the output has to hold
+    ("crashes", 5, ("schedule/crashes: its process was killed by signal",)),
+    ("exits", 5, ("schedule/exits: its process ended with status 0 and no answer",)),
+    ("forks", 1, ('policy "schedule/forks" has forked', "1 of 3 jobs")),
+    ("starts_twice", 5, ("not waiting in the queue",)),
+    ("starts_unknown", 5, ("neither waits nor runs",)),
+    ("never_starts", 1, ("gives it none",)),
+)
+
+
+def wrong_plugins(options, path, failures):
+    """What foreign code does to the process is told, and never taken for a schedule that agrees."""
+    with open(path, "w", encoding="ascii") as out:
+        out.write(HEAD + "".join(GOOD))
+    for name, expected, words in PLUGINS:
+        plugin = os.path.join(options.plugins, name + ".so")
+        policy = "schedule/" + name.replace("_", "-")
+        status, out, err = validate(options.program, path, 4, policy, "--plugin", plugin)
+        absent = [word for word in words if word not in out + err]
+        if status != expected or absent:
+            failures.append("%s: exit status %d, not %d; without %s\n%s%s" % (
+                name, status, expected, absent, out, err))
+
+
 def wrong(options):
     failures = []
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "case.csv")
+        wrong_plugins(options, path, failures)
         for what, rows, more, expected, words in WRONG:
             with open(path, "w", encoding="ascii") as out:
                 out.write(HEAD + "".join(rows))
@@ -303,7 +328,7 @@ def wrong(options):
             failures.append("a missing file: exit status %d\n%s" % (status, err))
     if failures:
         raise Failed("\n".join(failures))
-    print("%d cases as expected" % (len(WRONG) + 1))
+    print("%d cases as expected" % (len(WRONG) + len(PLUGINS) + 1))
 
 
 def main():
@@ -313,6 +338,7 @@ def main():
     parser.add_argument("mode", choices=sorted(modes))
     parser.add_argument("--program", required=True)
     parser.add_argument("--data", default=os.environ.get("SAND_DATA"))
+    parser.add_argument("--plugins", help="directory of the policies of tests/policies/fixtures")
     options = parser.parse_args()
     if options.mode in ("data", "whole") and not options.data:
         print("skipped: give --data DIR, or set SAND_DATA, to compare with schedules that are not shipped")
