@@ -28,14 +28,15 @@ static const char doc[] =
     "\n"
     "Simulates every replication of the experiment in processes of its own and writes "
     "DIR/results.h5 "
-    "and DIR/results.run.json. An interrupted run goes on where it stopped when it is given again.";
+    "and DIR/results.run.json. An interrupted run goes on where it stopped when it is given again, "
+    "of a finished one the summary is printed.";
 
 static const struct argp_option options[] = {
     {"output", 'o', "DIR", 0, "Directory of the results; default: out/NAME of the experiment", 0},
     {"replications", KEY_REPLICATIONS, "N", 0, "Replications instead of the experiment's", 0},
     {"seed", KEY_SEED, "N", 0, "Seed instead of the experiment's", 0},
     {"jobs", 'j', "N", 0, "Processes at a time; default: one per processor", 0},
-    {"force", KEY_FORCE, NULL, 0, "Overwrite results that exist", 0},
+    {"force", KEY_FORCE, NULL, 0, "Run again, and overwrite results that exist", 0},
     {"quiet", 'q', NULL, 0, "No progress bar and no summary", 0},
     {0}};
 
@@ -186,6 +187,8 @@ static enum sand_rc execute(struct run_options *run, struct sand_sweep_report *r
         sand_jobset_report(jobset, stdout);
     if (rc == SAND_OK)
         rc = sweep(run, experiment, jobset, report, diag);
+    if (rc == SAND_OK && report->finished && !run->quiet)
+        fprintf(stderr, "this experiment is finished; --force runs it again\n");
     if (rc == SAND_OK)
         rc = finish(run, experiment, diag);
     sand_jobset_close(jobset);

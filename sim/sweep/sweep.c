@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "cachestore.h"
+#include "finished.h"
 #include "jobset.h"
 #include "mem.h"
 #include "pool.h"
@@ -143,11 +144,11 @@ static enum sand_rc check_target(struct sweep *sweep, struct sand_diag *diag)
     sweep->record = sand_arena_printf(&sweep->arena, "%s/results.run.json", dir);
     if (!sweep->results || !sweep->record)
         return no_memory(diag);
-    if (!sweep->options->force && access(sweep->results, F_OK) == 0)
-        return sand_fail(diag, SAND_ERR_USAGE,
-                         "%s: exists; overwrite it with --force, or choose another directory "
-                         "with -o",
-                         sweep->results);
+    if (sweep->options->force || access(sweep->results, F_OK) != 0)
+        return SAND_OK;
+    SAND_TRY(sand_finished_check(sweep->results, sweep->experiment, SAND_PHYSICS_VERSION, diag));
+    sweep->report->finished = 1;
+    sweep->report->done = sweep->report->reused = sweep->report->units;
     return SAND_OK;
 }
 
@@ -315,6 +316,8 @@ static enum sand_rc run_sweep(struct sweep *sweep, struct sand_diag *diag)
     struct sand_run_start start;
     sand_run_start(&start);
     SAND_TRY(check_target(sweep, diag)); // before anything is made
+    if (sweep->report->finished)
+        return SAND_OK;
     SAND_TRY(sand_shards_open(&sweep->shards, sweep->options->out_dir, sweep->experiment->digest,
                               SAND_PHYSICS_VERSION, diag));
     SAND_TRY(check_foreign(sweep, diag));

@@ -12,7 +12,7 @@
 struct sand_jobset;
 
 // Raised whenever equal input may give other results; part of every journal line and results file.
-#define SAND_PHYSICS_VERSION "3"
+#define SAND_PHYSICS_VERSION "4"
 
 // A library and its version, for the run record.
 struct sand_library {
@@ -23,7 +23,7 @@ struct sand_sweep_options {
     const char *out_dir; // made if missing; gets results.h5, results.run.json
     uint32_t jobs;       // child processes at a time, >= 1
     uint32_t first_replication, n_replications;
-    int force;                        // overwrite an existing results.h5
+    int force;                        // overwrite an existing results.h5, whatever it is
     const struct sand_jobset *jobset; // of the experiment, if it has traces or mixes; else NULL
     const char *program_version;
     const struct sand_library *libraries;
@@ -38,6 +38,7 @@ struct sand_sweep_options {
 struct sand_sweep_report {
     uint32_t units, done, reused; // done counts the reused ones
     int interrupted; // by SIGINT or SIGTERM: a later run goes on where this one stopped
+    int finished;    // before this call: results.h5 was there already
 };
 
 // Runs every unit, merges, writes results.h5 (whole or not at all) and results.run.json. Shards and
@@ -47,7 +48,8 @@ struct sand_sweep_report {
 // A unit that fails or dies is reported with its replication and seed; the others go on (not after
 // SAND_ERR_INPUT, which all of them would repeat); then no results.h5, and the code is that of the
 // lowest failed replication: SAND_ERR_UNIT for one that died. SAND_ERR_UNIT when interrupted,
-// SAND_ERR_USAGE when results.h5 exists and `force` is 0. Must be called before this process runs
+// SAND_ERR_USAGE when results.h5 exists, is not of this experiment and physics version, and `force`
+// is 0; if it is, nothing runs. Must be called before this process runs
 // an engine. *report is always filled. SIGINT and SIGTERM are taken over during the call.
 enum sand_rc sand_sweep_run(const struct sand_experiment *experiment,
                             const struct sand_sweep_options *options,

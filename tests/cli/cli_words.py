@@ -110,7 +110,10 @@ ROWS = [
     ("export fabric small.xml -o /dev/null --force", USAGE, [], ["is no regular file"]),
     # results
     ("run small.xml -o out/a", OK, ["3 replications, seed 7"], ["results: out/a/results.h5\n"]),
-    ("run small.xml -o out/a", USAGE, [], ["out/a/results.h5: exists", "--force"]),
+    ("run small.xml -o out/a", OK, ["3 replications, seed 7"], ["this experiment is finished; --force"]),
+    ("run small.xml -o out/a --quiet", OK, [], []),
+    ("run small.xml -o out/a --seed 8", USAGE, [], ['out/a/results.h5: exists and is of another experiment',
+                                                    'seed="8" here, seed="7" there', "--force", "-o"]),
     ("run small.xml -o out/a --force --quiet --seed 8", OK, [], []),
     ("show out/a/results.h5", OK, ["seed 8"], []),
     ("run small.xml -q --replications 2", OK, [], []),
