@@ -134,7 +134,7 @@ static double of_degradations(const struct sand_compared_side *side, size_t run,
 
 static const struct sand_compared_figure figures[] = {
     {"MFU while stepping", SAND_COMPARED_SHARE, RUN(mfu)},
-    {"MFU without neighbours", SAND_COMPARED_SHARE, RUN(mfu_alone)},
+    {"MFU on free links", SAND_COMPARED_SHARE, RUN(mfu_alone)},
     {"goodput MFU", SAND_COMPARED_SHARE, RUN(goodput_mfu)},
     {"ETTR from first start", SAND_COMPARED_SHARE, RUN(ettr_run)},
     {"ETTR from eligible", SAND_COMPARED_SHARE, RUN(ettr_total)},

@@ -113,8 +113,8 @@ static void print_contention(FILE *out, enum sand_style style, const struct sand
     if (!(asked + overview->neighbours_gpu_s.mean + transfers_gpu_s > 0.0))
         return;
     sand_text_heading(out, style, "CONTENTION", "");
-    print_share(out, style, "MFU without neighbours", &overview->mfu_alone,
-                "the same MFU, had no job slowed another on common links");
+    print_share(out, style, "MFU on free links", &overview->mfu_alone,
+                "the same MFU, had every step had its links to itself");
     fprintf(out, "  lost to neighbours     %11s GPU-hours a run, in executed steps\n",
             sand_text_grouped(overview->neighbours_gpu_s.mean / 3600.0).s);
     if (transfers_gpu_s > 0.0)

@@ -126,15 +126,16 @@ static void add_job(struct sand_world *w, const struct sand_world_job *j)
         return;
     const double gpus = (double)j->gpus;
     const double neighbours_s = sand_s_from_ns(j->neighbours_ns);
+    const double transfers_s = sand_s_from_ns(j->transfers_ns);
     t->neighbours_gpu_s += gpus * neighbours_s;
-    t->transfers_gpu_s += gpus * sand_s_from_ns(j->transfers_ns);
+    t->transfers_gpu_s += gpus * transfers_s;
     t->survived += gpus * sand_s_from_ns(survived_ns(j));
     t->run += gpus * sand_s_from_ns(end_of(w, j) - j->start_ns);
     t->total += gpus * sand_s_from_ns(end_of(w, j) - j->spec->submit_ns);
     if (isfinite(j->step_flops) && isfinite(j->peak_flops)) {
         t->flops += j->executed_flops;
         t->peak_s += j->executed_peak_s;
-        t->neighbour_peak_s += neighbours_s * j->peak_flops;
+        t->shared_peak_s += (neighbours_s + transfers_s) * j->peak_flops;
         t->good_flops += (double)j->done * j->step_flops;
         t->held_peak_s += sand_gpu_s(j->held_gpu_ns) * j->peak_flops / gpus;
     }
@@ -190,7 +191,7 @@ static enum sand_rc emit_replication(struct sand_world *w)
                                         .dispersion = dispersion(w),
                                         .mfu = ratio(t->flops, t->peak_s),
                                         .mfu_alone =
-                                            ratio(t->flops, t->peak_s - t->neighbour_peak_s),
+                                            ratio(t->flops, t->peak_s - t->shared_peak_s),
                                         .goodput_mfu = ratio(t->good_flops, t->held_peak_s),
                                         .ettr_run = ratio(t->survived, t->run),
                                         .ettr_total = ratio(t->survived, t->total),

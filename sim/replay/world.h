@@ -215,7 +215,7 @@ struct sand_world_node {
 // Sums over jobs: a weighted mean is the quotient of two of them.
 struct sand_world_totals {
     double flops, peak_s;           // executed
-    double neighbour_peak_s;        // of it, lost to neighbours
+    double shared_peak_s;           // of it, lost to what else was on their links
     double neighbours_gpu_s;        // GPU-seconds lost to them
     double transfers_gpu_s;         // and to saves, restores and data on links
     double good_flops, held_peak_s; // survived over held

@@ -267,15 +267,21 @@ Test(replay_storage, data_loading_takes_its_part)
     c.experiment.duration_ns = S(100);
     case_run_well(&c, &kept);
     const struct sand_attempts_row *row = attempt_of(1);
-    double exposed_s = 0;
+    double exposed_s = 0, mfu = 0;
     for (size_t i = 0; i < N_ROWS(&kept, steps); i++)
-        if (ROWS(&kept, steps)[i].job == 1)
+        if (ROWS(&kept, steps)[i].job == 1) {
             exposed_s = ROWS(&kept, steps)[i].exposed_dp_s;
+            mfu = ROWS(&kept, steps)[i].mfu;
+        }
     const double lost_s = (double)row->transfers_ns * 1e-9 / (double)row->steps;
     cr_expect_gt(exposed_s, 0.01);
     cr_expect_float_eq(lost_s, exposed_s, 0.03 * exposed_s, "%g, %g", lost_s, exposed_s);
     cr_expect_eq(row->neighbours_ns, 0);
     check_books(&c, &kept);
+    // On free links the MFU is that of the step alone.
+    const struct sand_replications_row *run = &ROWS(&kept, replications)[0];
+    cr_expect_float_eq(run->mfu_alone, mfu, 1e-6 * mfu, "%.9g, %.9g", run->mfu_alone, mfu);
+    cr_expect_lt(run->mfu, 0.99 * mfu, "%.9g, %.9g", run->mfu, mfu);
 }
 
 // With a network of its own nothing of it is felt, nor is anything else another: the same rows.
