@@ -190,8 +190,7 @@ static enum sand_rc emit_replication(struct sand_world *w)
                                         .planned_incidents = t->planned,
                                         .dispersion = dispersion(w),
                                         .mfu = ratio(t->flops, t->peak_s),
-                                        .mfu_alone =
-                                            ratio(t->flops, t->peak_s - t->shared_peak_s),
+                                        .mfu_alone = ratio(t->flops, t->peak_s - t->shared_peak_s),
                                         .goodput_mfu = ratio(t->good_flops, t->held_peak_s),
                                         .ettr_run = ratio(t->survived, t->run),
                                         .ettr_total = ratio(t->survived, t->total),
