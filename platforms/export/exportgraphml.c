@@ -44,6 +44,7 @@ static const struct {
             {"circuits", "graph", "string"},
             {"twisted", "graph", "string"},
             {"switching", "graph", "string"},
+            {"breakout", "graph", "int"},
             {"spreading", "graph", "string"},
             {"adaptive_efficiency", "graph", "string"},
             {"hash_seed", "graph", "int"},
@@ -172,6 +173,8 @@ static void write_flows(const struct sand_fabric_spec *spec, FILE *out)
     const int rails = spec->kind == SAND_FABRIC_RAIL_OPTIMISED ||
                       spec->kind == SAND_FABRIC_RAIL_ONLY || spec->rails;
     text_datum(out, "spreading", spreading_name(spec->spreading));
+    if (spec->breakout > 0)
+        count_datum(out, "breakout", spec->breakout);
     optional_datum(out, "adaptive_efficiency", spec->adaptive_efficiency, SAND_DIM_FRACTION);
     if (spec->spreading == SAND_SPREAD_HASH) {
         count_datum(out, "hash_seed", spec->hash_seed);

@@ -13,6 +13,7 @@
 #include <stdio.h>
 
 #include "fabricgroups.h"
+#include "fabricports.h"
 #include "ids.h"
 
 // ---- shape ----
@@ -34,11 +35,18 @@ static enum sand_rc check(const struct sand_cluster *cluster, struct sand_diag *
                          "cluster \"%s\": %" PRIu64 " NICs, but the dragonfly holds %" PRIu64
                          "; add groups (at most %" PRIu64 ") or endpoints per router",
                          cluster->name, need, room, (uint64_t)s->routers * s->global_links + 1);
-    const uint64_t radix = (uint64_t)s->endpoints_per_router + s->routers - 1 + s->global_links;
+    SAND_TRY(fabric_check_breakout(cluster, 1, diag));
+    const uint64_t radix =
+        fabric_ports_below(cluster, s->endpoints_per_router, 1, 1) + s->routers - 1 +
+        s->global_links +
+        fabric_storage_per_leaf(cluster, 1 + (need - 1) / s->endpoints_per_router, 1) +
+        fabric_storage_per_top(cluster, (uint64_t)s->groups * s->routers);
     if (s->radix > 0 && radix > s->radix)
         return sand_fail(diag, SAND_ERR_INPUT,
                          "cluster \"%s\": a router needs %" PRIu64 " ports, but the radix is "
-                         "%" PRIu32,
+                         "%" PRIu32
+                         "; serve fewer endpoints per router, or write a breakout if NIC "
+                         "ports share switch ports",
                          cluster->name, radix, s->radix);
     if (s->spreading != SAND_SPREAD_STATIC && s->spreading != SAND_SPREAD_HASH)
         return sand_fail(diag, SAND_ERR_INPUT,

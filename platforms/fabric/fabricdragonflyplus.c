@@ -16,6 +16,7 @@
 #include <stdio.h>
 
 #include "fabricgroups.h"
+#include "fabricports.h"
 #include "ids.h"
 
 // ---- shape ----
@@ -32,12 +33,20 @@ static enum sand_rc check_sizes(const struct sand_cluster *cluster, struct sand_
             return sand_fail(diag, SAND_ERR_INPUT,
                              "cluster \"%s\": dragonfly+ with %" PRIu32 " %s; each is 1 to 65536",
                              cluster->name, sizes[i], names[i]);
-    const uint64_t leaf = (uint64_t)s->endpoints_per_leaf + (uint64_t)s->spines * s->leaf_links;
-    const uint64_t spine = (uint64_t)s->leaves_per_pod * s->leaf_links + s->global_links;
+    SAND_TRY(fabric_check_breakout(cluster, 1, diag));
+    const uint64_t nics = (uint64_t)cluster->n_nodes * cluster->node_type->n_nics;
+    const uint64_t leaf =
+        fabric_ports_below(cluster, s->endpoints_per_leaf, 1, 1) +
+        (uint64_t)s->spines * s->leaf_links +
+        fabric_storage_per_leaf(cluster, 1 + (nics - 1) / s->endpoints_per_leaf, 1);
+    const uint64_t spine = (uint64_t)s->leaves_per_pod * s->leaf_links + s->global_links +
+                           fabric_storage_per_top(cluster, (uint64_t)s->groups * s->spines);
     if (s->radix > 0 && (leaf > s->radix || spine > s->radix))
         return sand_fail(diag, SAND_ERR_INPUT,
                          "cluster \"%s\": a leaf needs %" PRIu64 " ports and a spine %" PRIu64
-                         ", but the radix is %" PRIu32,
+                         ", but the radix is %" PRIu32
+                         "; serve fewer endpoints per leaf, or write a breakout if NIC ports share "
+                         "switch ports",
                          cluster->name, leaf, spine, s->radix);
     return SAND_OK;
 }

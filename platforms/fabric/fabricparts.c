@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "fabricparts.h"
 
+#include "fabricports.h"
+
 static void set_run(struct sand_fabric_parts *parts, enum sand_cable_run run, uint64_t cables,
                     double length_m, const struct sand_price_list *prices)
 {
@@ -24,6 +26,22 @@ static void price(struct sand_fabric_parts *parts, const struct sand_price_list 
     for (int i = 0; i < SAND_CABLE_RUNS; i++)
         parts->cable_usd += (double)parts->runs[i].cables *
                             (parts->runs[i].is_copper ? prices->copper_usd : prices->fibre_usd);
+    parts->cable_usd +=
+        (double)(parts->storage_cables + parts->storage_uplinks) * prices->fibre_usd;
+}
+
+// Without a radix a leaf of storage takes all servers.
+static void count_storage(struct sand_fabric_parts *parts, const struct sand_cluster *cluster)
+{
+    const uint64_t ports = fabric_storage_ports(cluster), half = cluster->fabric.radix / 2;
+    parts->storage_cables = (uint64_t)cluster->storage.n_servers * cluster->storage_ports.n_ports;
+    if (ports > 0 && cluster->storage_ports.at == SAND_STORAGE_AT_SPINES) {
+        parts->storage_leaves = half > 0 ? (ports + half - 1) / half : 1;
+        parts->storage_uplinks = ports;
+    }
+    parts->switches += parts->storage_leaves;
+    parts->cables += parts->storage_cables + parts->storage_uplinks;
+    parts->transceivers += 2 * (parts->storage_cables + parts->storage_uplinks);
 }
 
 void sand_fabric_parts_list(const struct sand_fabric *fabric, const struct sand_cluster *cluster,
@@ -49,6 +67,7 @@ void sand_fabric_parts_list(const struct sand_fabric *fabric, const struct sand_
         parts->transceivers += parts->runs[i].transceivers;
         parts->cable_m += (double)parts->runs[i].cables * parts->runs[i].length_m;
     }
+    count_storage(parts, cluster);
     if (prices != NULL)
         price(parts, prices);
 }

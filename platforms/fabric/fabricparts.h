@@ -18,8 +18,11 @@ struct sand_cable_parts {
 struct sand_fabric_parts {
     struct sand_fabric_counts counts;
     struct sand_cable_parts runs[SAND_CABLE_RUNS];
-    uint64_t switches, cables, transceivers;
-    double cable_m; // sum of the lengths that are given
+    // Of storage on the fabric, optical and of no given length: cables of its servers, leaves of
+    // its own (as many ports up as down) and their uplinks.
+    uint64_t storage_cables, storage_leaves, storage_uplinks;
+    uint64_t switches, cables, transceivers; // those of storage among them
+    double cable_m;                          // sum of the lengths that are given
     // With a price list only; what it does not price counts nothing.
     double switch_W, transceiver_W;
     double switch_usd, transceiver_usd, cable_usd;

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "fabricplan.h"
 
+#include "fabricports.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
@@ -214,13 +216,36 @@ static uint32_t ports_for(struct planner *p, double Bps, const char *what)
     return ports < 1 ? 1 : (uint32_t)ports;
 }
 
-static uint64_t leaf_ports_down(const struct planner *p, double nic_Bps)
+// Of the leaves below a port count, those that a node group of rails or planes has.
+static uint64_t storage_per_leaf(const struct planner *p)
+{
+    const uint32_t rails =
+        p->spec->kind == SAND_FABRIC_FAT_TREE ? 1 : p->cluster->node_type->n_nics;
+    return fabric_storage_per_leaf(p->cluster, p->plan->n_leaves / rails,
+                                   (uint64_t)rails * p->plan->n_planes);
+}
+
+static void check_leaf(struct planner *p)
 {
     const struct sand_fabric_plan *plan = p->plan;
-    const double shared = floor(p->spec->link->rate_Bps / nic_Bps * (1 + 1e-9));
-    if (plan->n_planes > 1 && shared >= 2 && shared <= MAX_COUNT)
-        return ceil_div(plan->endpoints_per_leaf, (uint64_t)shared);
-    return (uint64_t)plan->endpoints_per_leaf * plan->nic_ports;
+    const uint32_t radix = p->spec->radix;
+    const uint64_t storage = storage_per_leaf(p);
+    const uint64_t down =
+        fabric_ports_below(p->cluster, plan->endpoints_per_leaf, plan->n_planes, plan->nic_ports);
+    if (radix == 0 || down + storage + plan->leaf_up_ports <= radix)
+        return;
+    if (down + plan->leaf_up_ports <= radix)
+        problem(p,
+                "a leaf needs %" PRIu64 " ports down, %" PRIu32 " up and %" PRIu64
+                " for storage, but the radix is %" PRIu32 "; spread the storage_ports over more "
+                "leaves, write at=\"spines\", or serve fewer endpoints per leaf",
+                down, plan->leaf_up_ports, storage, radix);
+    else
+        problem(p,
+                "a leaf needs %" PRIu64 " ports down and %" PRIu32 " up, but the radix is %" PRIu32
+                "; serve fewer endpoints per leaf, raise the leaf oversubscription, or write a "
+                "breakout if NIC ports share switch ports",
+                down, plan->leaf_up_ports, radix);
 }
 
 static void size_leaf(struct planner *p)
@@ -241,12 +266,10 @@ static void size_leaf(struct planner *p)
                     "pod oversubscription is below the leaf's: the pod's uplinks carry more than "
                     "its leaves can send (oversubscription is cumulative, NICs below / uplinks)");
     }
-    uint64_t down = leaf_ports_down(p, nic_Bps);
-    if (s->radix > 0 && down + plan->leaf_up_ports > s->radix)
-        problem(p,
-                "a leaf needs %" PRIu64 " ports down and %" PRIu32 " up, but the radix is %" PRIu32
-                "; serve fewer endpoints per leaf or raise the leaf oversubscription",
-                down, plan->leaf_up_ports, s->radix);
+    if (fabric_check_breakout(p->cluster, plan->n_planes, p->diag) != SAND_OK)
+        p->n_problems++;
+    else
+        check_leaf(p);
 }
 
 // ---- spines ----
@@ -257,7 +280,11 @@ static uint64_t spine_ports(const struct planner *p, uint32_t spines)
     const struct sand_fabric_plan *plan = p->plan;
     uint64_t down = ceil_div((uint64_t)plan->leaves_per_pod * plan->leaf_up_ports, spines);
     double up = ceil(plan->pod_up_Bps / p->spec->link->rate_Bps / spines * (1 - 1e-9));
-    return down + (uint64_t)up;
+    const uint64_t storage =
+        p->spec->n_tiers == 2
+            ? fabric_storage_per_top(p->cluster, (uint64_t)spines * plan->n_pods * plan->n_planes)
+            : 0;
+    return down + (uint64_t)up + storage;
 }
 
 static const char *pod_or_tree(const struct planner *p)
@@ -333,9 +360,11 @@ static uint32_t cores_per_spine(const struct sand_fabric_plan *plan, uint32_t co
     return plan->spines_per_pod % cores == 0 ? 1 : cores;
 }
 
-static uint64_t core_ports(const struct sand_fabric_plan *plan, uint64_t cores)
+static uint64_t core_ports(const struct planner *p, uint64_t cores)
 {
-    return ceil_div((uint64_t)plan->n_pods * plan->spines_per_pod * plan->spine_up_ports, cores);
+    const struct sand_fabric_plan *plan = p->plan;
+    return ceil_div((uint64_t)plan->n_pods * plan->spines_per_pod * plan->spine_up_ports, cores) +
+           fabric_storage_per_top(p->cluster, cores * plan->n_planes);
 }
 
 static void check_cores(struct planner *p, uint32_t cores)
@@ -349,11 +378,11 @@ static void check_cores(struct planner *p, uint32_t cores)
                 "%" PRIu64,
                 plan->spine_up_ports, joined, cores, plan->spines_per_pod,
                 (uint64_t)plan->spines_per_pod * plan->spine_up_ports);
-    if (radix > 0 && core_ports(plan, cores) > radix)
+    if (radix > 0 && core_ports(p, cores) > radix)
         problem(p,
                 "%" PRIu32 " cores need %" PRIu64 " ports each to join %" PRIu32 " pods, but the "
                 "radix is %" PRIu32 "; give more cores or raise the pod oversubscription",
-                cores, core_ports(plan, cores), plan->n_pods, radix);
+                cores, core_ports(p, cores), plan->n_pods, radix);
 }
 
 static uint32_t choose_cores(struct planner *p)
@@ -369,14 +398,16 @@ static uint32_t choose_cores(struct planner *p)
                 plan->n_pods, radix, radix);
         return 0;
     }
-    if (core_ports(plan, radix) > MAX_COUNT) {
+    const uint64_t ports = (uint64_t)plan->n_pods * plan->spines_per_pod * plan->spine_up_ports +
+                           fabric_storage_per_top(p->cluster, plan->n_planes);
+    if (ceil_div(ports, radix) > MAX_COUNT) {
         problem(p,
                 "%" PRIu64 " cores would be needed, more than %d switches; check rates and "
                 "oversubscription",
-                core_ports(plan, radix), MAX_COUNT);
+                ceil_div(ports, radix), MAX_COUNT);
         return 0;
     }
-    uint32_t need = (uint32_t)core_ports(plan, radix);
+    uint32_t need = (uint32_t)ceil_div(ports, radix);
     // need <= most because pods <= radix; `most` is a multiple of the spines and always fits.
     uint64_t most = (uint64_t)plan->spines_per_pod * plan->spine_up_ports;
     for (uint32_t n = need; n < 2 * need && n <= most; n++)

@@ -27,8 +27,11 @@
 // - Spine s of every pod is joined to the same cores: to its own group of cores / spines_per_pod if
 //   that divides (the k-ary fat tree of Al-Fares et al., SIGCOMM 2008), to core s mod cores if
 //   cores divides spines_per_pod, else to all of them.
-// - Planes: everything here is one plane, in which a NIC has 1/planes of its rate. Only then may
-//   several NIC ports share a switch port (a breakout cable), if they are slower than half of it.
+// - Planes: everything here is one plane, in which a NIC has 1/planes of its rate. NIC ports that
+// fit
+//   into the rate of a switch port share it there; with one plane only as `breakout` says.
+// - Ports of storage servers take ports of the leaves they hang from, or of the topmost switches,
+//   below which they have leaves of their own with as many uplinks.
 // - Rails: `endpoints_per_leaf` is the nodes of a unit; every unit has a leaf per rail. Rail only:
 //   a rail is a pod with spines of its own (2 tiers) or one leaf (1 tier), and there are no cores.
 struct sand_fabric_plan {

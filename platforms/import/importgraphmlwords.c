@@ -9,7 +9,7 @@ static const char *const fabric_extras[N_FABRIC_EXTRAS] = {
     "rails",        "nonminimal",          "circuits",    "twisted",     "switching",
     "cross_rail",   "adaptive_efficiency", "hash_seed",   "queue_pairs", "hash_polarised",
     "loss",         "loss_window",         "convergence", "latency",     "spine_latency",
-    "core_latency", "node_cable",          "leaf_cable",  "core_cable"};
+    "core_latency", "node_cable",          "leaf_cable",  "core_cable",  "breakout"};
 static const char *const cluster_extras[N_CLUSTER_EXTRAS] = {
     "racks_per_pdu", "rack_pitch", "row_pitch", "hall_pitch", "cable_slack", "pue"};
 

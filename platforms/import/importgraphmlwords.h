@@ -48,7 +48,7 @@ enum word {
 // What the XML has under the same name is word N_WORDS + index: first of the fabric, then of the
 // cluster.
 enum {
-    N_FABRIC_EXTRAS = 19,
+    N_FABRIC_EXTRAS = 20,
     N_CLUSTER_EXTRAS = 6,
     N_VALUES = N_WORDS + N_FABRIC_EXTRAS + N_CLUSTER_EXTRAS
 };

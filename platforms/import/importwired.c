@@ -500,7 +500,8 @@ static int write_all(struct wired *w)
 // What only dragonflies and tori have is not said of a wired fabric.
 static size_t keep_extras(const struct import_tree *t, struct import_extra *extras)
 {
-    static const char *const dropped[] = {"nonminimal", "circuits", "twisted", "switching"};
+    static const char *const dropped[] = {"nonminimal", "circuits", "twisted", "switching",
+                                          "breakout"};
     size_t n = 0;
     for (size_t i = 0; i < t->n_fabric_extras; i++) {
         int kept = 1;

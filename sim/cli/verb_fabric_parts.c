@@ -57,6 +57,9 @@ static void print_counts(const struct sand_fabric *fabric, const struct sand_fab
               : c->global_cables > 0   ? "cables between groups"
                                        : "cables to the circuits",
               &parts->runs[SAND_CABLE_CORE], fabric->longest_m[SAND_CABLE_CORE]);
+    print_count("leaves of storage", parts->storage_leaves);
+    print_count("cables, storage to leaf", parts->storage_cables);
+    print_count("cables, its leaf to spine", parts->storage_uplinks);
     print_count("transceivers", parts->transceivers);
     if (parts->cable_m > 0)
         printf("%-24s %12.0f m (of the cables whose length is given)\n", "cable", parts->cable_m);
@@ -123,6 +126,9 @@ static void print_json(const struct sand_cluster *cluster, const struct sand_fab
                   {"cores", c->cores},
                   {"routers", c->routers},
                   {"circuit_switches", c->circuit_switches},
+                  {"storage_leaves", p->storage_leaves},
+                  {"storage_cables", p->storage_cables},
+                  {"storage_uplinks", p->storage_uplinks},
                   {"switches", p->switches},
                   {"cables", p->cables},
                   {"transceivers", p->transceivers}};
@@ -151,6 +157,11 @@ static void print_text(const struct sand_cluster *cluster, const struct sand_fab
     printf("%s: %" PRIu32 " nodes, %" PRIu32 " GPUs\n\n", cluster->name, cluster->n_nodes,
            sand_cluster_gpus(cluster));
     print_counts(fabric, parts);
+    if (cluster->storage.n_servers > 0 && cluster->storage_ports.n_ports == 0)
+        printf("storage is on a network of its own, with %" PRIu64
+               " ports of nodes; its switches are "
+               "not described here, and not counted\n",
+               (uint64_t)cluster->n_nodes * cluster->node_type->n_storage_nics);
     if (cluster->prices != NULL)
         print_prices(parts, cluster->prices, sand_cluster_gpus(cluster));
     else

@@ -92,9 +92,10 @@ struct sand_fabric_spec {
     uint32_t leaves_per_pod;     // fat tree of 3 tiers
     uint32_t units_per_pod;      // rail-optimised, 3 tiers
     double pod_oversubscription; // 3 tiers
-    uint32_t spines; // 2 tiers: in all; 3 tiers: per pod; rail only: per rail. 0: from the radix
-    uint32_t cores;  // 3 tiers. 0: from the radix
-    uint32_t planes; // copies of the tree; a NIC has 1/planes of its rate in each. 0: 1
+    uint32_t spines;   // 2 tiers: in all; 3 tiers: per pod; rail only: per rail. 0: from the radix
+    uint32_t cores;    // 3 tiers. 0: from the radix
+    uint32_t breakout; // NIC ports that share a switch port; 0: those of planes that fit, else one
+    uint32_t planes;   // copies of the tree; a NIC has 1/planes of its rate in each. 0: 1
     enum sand_cross_rail cross_rail;
     enum sand_spreading spreading;
     double adaptive_efficiency; // of the switch-to-switch capacity, SAND_SPREAD_ADAPTIVE

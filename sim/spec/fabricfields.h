@@ -26,6 +26,13 @@ static const char *const latencies[] = {
         .doc = "Ports of every switch; 0: unlimited (chassis)."                                    \
     }
 
+#define BREAKOUT                                                                                   \
+    {                                                                                              \
+        .name = "breakout", SPEC_WHOLE(struct sand_fabric_spec, breakout), SPEC_PRESET("0"),       \
+        .doc = "Node ports that share one switch port over a split cable, none faster than its "   \
+               "part; 0: with planes as many as fit, else one."                                    \
+    }
+
 #define LEAF_OVERSUBSCRIPTION                                                                      \
     {                                                                                              \
         .name = "leaf_oversubscription",                                                           \

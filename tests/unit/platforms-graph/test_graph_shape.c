@@ -177,7 +177,9 @@ Test(graph_shape, storage_ports_by_hand)
 {
     struct plant p;
     plant_set(&p, 64, 4, 4);
-    p.cluster.fabric.radix = 8;
+    p.cluster.fabric.radix = 12; // of which 8 without storage, as in an 8-ary tree
+    p.cluster.fabric.spines = 4;
+    p.cluster.fabric.cores = 16;
     p.cluster.nodes_per_rack = 4;
     p.cluster.racks_per_row = 4;
     struct sand_graph *g = plant_graph(&p);
