@@ -3,25 +3,18 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "exportsimgrid.h"
 #include "exporttext.h"
-#include "fabric.h"
 #include "ids.h"
 #include "units.h"
 
-struct platform {
-    const struct sand_cluster *cluster;
-    const struct sand_fabric *fabric;
-    double nic_latency_s; // of each NIC link; all others have none
-    FILE *out;
-};
-
-static const char *number(double value, char buffer[64])
+const char *simgrid_number(double value, char buffer[64])
 {
     return sand_quantity_canonical(value, SAND_DIM_NUMBER, buffer, 64);
 }
 
-// FLOP/s per NIC: what the GPUs behind it have.
-static double host_speed(const struct sand_cluster *c)
+// What the GPUs behind the NIC have.
+double simgrid_host_speed(const struct sand_cluster *c)
 {
     const struct sand_node_type *n = c->node_type;
     return n->gpu && n->gpu->peak_bf16_flops > 0 ? n->gpu->peak_bf16_flops * n->n_gpus / n->n_nics
@@ -52,7 +45,8 @@ static void write_link(const struct sand_fabric *f, const char *indent, const ch
 {
     char rate[64];
     fprintf(out, "%s<link id=\"%s%" PRIu32 "_%s\" bandwidth=\"%sBps\" latency=\"0s\"/>\n", indent,
-            id, index, way, number(f->links[link].capacity_Bps * f->links[link].speed, rate));
+            id, index, way,
+            simgrid_number(f->links[link].capacity_Bps * f->links[link].speed, rate));
 }
 
 struct way {
@@ -90,9 +84,9 @@ static void write_leaf(const struct platform *p, uint32_t leaf)
             "      <cluster id=\"leaf%" PRIu32 "\" prefix=\"nic\" suffix=\"\" radical=\"%" PRIu32
             "-%" PRIu32 "\" speed=\"%sf\" bw=\"%sBps\" lat=\"%ss\" "
             "sharing_policy=\"SPLITDUPLEX\" router_id=\"leaf%" PRIu32 "_router\"/>\n",
-            leaf, first, last, number(host_speed(p->cluster), speed),
-            number(f->links[f->first[SAND_LINK_NIC_UP]].capacity_Bps, rate),
-            number(p->nic_latency_s, latency), leaf);
+            leaf, first, last, simgrid_number(simgrid_host_speed(p->cluster), speed),
+            simgrid_number(f->links[f->first[SAND_LINK_NIC_UP]].capacity_Bps, rate),
+            simgrid_number(p->nic_latency_s, latency), leaf);
 }
 
 static void write_pod(const struct platform *p, uint32_t pod)
@@ -142,28 +136,32 @@ static void write_zones(const struct platform *p)
 
 // ---- everything else: route by route ----
 
-// Link names with underscores for blanks: "node3_nic1_up".
-static void write_id(const struct sand_fabric *f, uint32_t link, FILE *out)
+void simgrid_write_id(const struct platform *p, uint32_t link)
 {
     char name[64];
-    sand_fabric_link_name(f, link, name, sizeof name);
+    sand_fabric_link_name(p->fabric, link, name, sizeof name);
     for (char *c = name; *c != '\0'; c++)
-        fputc(*c == ' ' ? '_' : *c, out);
+        fputc(*c == ' ' ? '_' : *c, p->out);
+}
+
+void simgrid_write_link(const struct platform *p, uint32_t link, double latency_s)
+{
+    const struct sand_fabric_link *l = &p->fabric->links[link];
+    char rate[64], latency[64];
+    fputs("    <link id=\"", p->out);
+    simgrid_write_id(p, link);
+    fprintf(p->out, "\" bandwidth=\"%sBps\" latency=\"%ss\"/>\n",
+            simgrid_number(l->capacity_Bps * l->speed, rate), simgrid_number(latency_s, latency));
 }
 
 static void write_links(const struct platform *p)
 {
-    const struct sand_fabric *f = p->fabric;
-    FILE *out = p->out;
-    char rate[64], latency[64];
-    for (uint32_t i = 0; i < f->n_links; i++) {
-        uint8_t link_class = f->links[i].link_class;
-        int is_nic = link_class == SAND_LINK_NIC_UP || link_class == SAND_LINK_NIC_DOWN;
-        fputs("    <link id=\"", out);
-        write_id(f, i, out);
-        fprintf(out, "\" bandwidth=\"%sBps\" latency=\"%ss\"/>\n",
-                number(f->links[i].capacity_Bps * f->links[i].speed, rate),
-                number(is_nic ? p->nic_latency_s : 0, latency));
+    for (uint32_t i = 0; i < p->fabric->n_links; i++) {
+        const uint8_t link_class = p->fabric->links[i].link_class;
+        simgrid_write_link(p, i,
+                           link_class == SAND_LINK_NIC_UP || link_class == SAND_LINK_NIC_DOWN
+                               ? p->nic_latency_s
+                               : 0);
     }
 }
 
@@ -182,7 +180,7 @@ static void write_routes(const struct platform *p)
                     from, to);
             for (uint32_t i = 0; i < n; i++) {
                 fputs("<link_ctn id=\"", out);
-                write_id(f, links[i], out);
+                simgrid_write_id(p, links[i]);
                 fputs("\"/>", out);
             }
             fputs("</route>\n", out);
@@ -195,7 +193,7 @@ static void write_full(const struct platform *p)
     fputs("  <zone id=\"fabric\" routing=\"Full\">\n", p->out);
     for (uint32_t i = 0; i < p->fabric->n_endpoints; i++)
         fprintf(p->out, "    <host id=\"nic%" PRIu32 "\" speed=\"%sf\"/>\n", i,
-                number(host_speed(p->cluster), speed));
+                simgrid_number(simgrid_host_speed(p->cluster), speed));
     write_links(p);
     write_routes(p);
     fputs("  </zone>\n", p->out);
@@ -204,7 +202,7 @@ static void write_full(const struct platform *p)
 static int has_zones(const struct sand_cluster *c, const struct sand_fabric *f)
 {
     return f->kind == SAND_FABRIC_FAT_TREE && sand_fabric_is_aggregate(f) && f->link_planes == 1 &&
-           f->unit_of_node == NULL && c->n_groups == 0;
+           f->unit_of_node == NULL && c->n_groups == 0 && c->n_impaired == 0;
 }
 
 enum sand_rc export_simgrid(const struct sand_cluster *cluster, double message_s, FILE *out,
@@ -212,22 +210,25 @@ enum sand_rc export_simgrid(const struct sand_cluster *cluster, double message_s
 {
     struct sand_fabric *fabric = NULL;
     SAND_TRY(sand_fabric_build(cluster, &fabric, diag));
+    const struct platform platform = {cluster, fabric, message_s / 2, out};
+    const int is_tree = has_zones(cluster, fabric), has_leaves = simgrid_has_leaves(&platform);
     enum sand_rc rc = SAND_OK;
-    if (!has_zones(cluster, fabric) && fabric->n_endpoints > SAND_EXPORT_MAX_ROUTED) {
-        rc = sand_fail(diag, SAND_ERR_INPUT,
-                       "cluster \"%s\": only regular fat trees of equal nodes with even spreading "
-                       "are written as zones; of "
-                       "this fabric every route would be written, and %" PRIu32
-                       " NICs are more than "
-                       "%d; export a smaller one, or with spreading=even",
-                       cluster->name, fabric->n_endpoints, SAND_EXPORT_MAX_ROUTED);
+    if (!is_tree && !has_leaves && fabric->n_endpoints > SAND_EXPORT_MAX_ROUTED) {
+        rc = sand_fail(
+            diag, SAND_ERR_INPUT,
+            "cluster \"%s\": of this fabric every route would be written, and %" PRIu32
+            " NICs are more than %d; zones need even or adaptive spreading, no relay "
+            "from rail to rail, nothing impaired and at most %d leaves: export a smaller "
+            "one, or with spreading=even",
+            cluster->name, fabric->n_endpoints, SAND_EXPORT_MAX_ROUTED, SAND_EXPORT_MAX_LEAVES);
     } else {
-        const struct platform platform = {cluster, fabric, message_s / 2, out};
         write_head(cluster, out);
-        if (has_zones(cluster, fabric))
+        if (is_tree)
             write_zones(&platform);
-        else
+        else if (!has_leaves)
             write_full(&platform);
+        else if ((rc = simgrid_write_leaves(&platform)) != SAND_OK)
+            rc = sand_fail(diag, rc, "no memory for the leaves of the fabric");
         fputs("</platform>\n", out);
     }
     sand_fabric_free(fabric);

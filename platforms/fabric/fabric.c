@@ -184,6 +184,12 @@ static enum sand_rc check_storage(const struct sand_cluster *cluster, const stru
     uint32_t leaves = 0;
     if (ports->n_ports == 0)
         return SAND_OK;
+    if (f->has_circuits)
+        return sand_fail(diag, SAND_ERR_INPUT,
+                         "cluster \"%s\": circuits join the cubes of a job to a torus out of which "
+                         "nothing leads, storage_ports included; leave them out (storage over the "
+                         "nodes' storage_nics), or write circuits=\"no\"",
+                         cluster->name);
     for (uint32_t node = 0; node < f->n_nodes; node++)
         leaves +=
             node == 0 || sand_fabric_leaf_of_node(f, node) != sand_fabric_leaf_of_node(f, node - 1);

@@ -103,8 +103,36 @@ def simgrid_loads(folder):
     check(hosts == 64 and close(ways[0][1], NIC), f"static: {hosts} {ways}")
     check(close(seconds - LATENCY, 3 * BYTES / (2 * NIC)), f"3 flows on one spine take {seconds}")
     done = run("export", "fabric", experiment(folder, "big", CLUSTER.format(
-        nodes=64, tree=TWO + ' spreading="static"')), "--format=simgrid")
-    check(done.returncode == 3 and "512 NICs are more than 256" in done.stderr, done.stderr)
+        nodes=128, tree=TWO + ' spreading="static"')), "--format=simgrid")
+    check(done.returncode == 3 and "1024 NICs are more than 512" in done.stderr, done.stderr)
+    leaf_zones(folder)
+
+
+def leaf_zones(folder):
+    """Fabrics of aggregated paths that are no regular trees: a zone per leaf, however many NICs there are."""
+    # Leaves of 1, 2 and 2 nodes, wired for 2: 4 NIC rates upwards each; and 96 more full ones.
+    cluster = CLUSTER.format(nodes=197, tree=TWO).replace(
+        "/></cluster>", '><leaf_group nodes="1"/><leaf_group nodes="2" leaves="98"/></fat_tree></cluster>')
+    hosts, ways, seconds = simgrid(folder, cluster, [(8 + i, 24 + i) for i in range(16)])
+    check(hosts == 1576 and ways[0][0] == 4, f"irregular: {hosts} hosts, {ways[0]}")
+    check(close(seconds - LATENCY, 16 * BYTES / (4 * NIC)), f"16 flows out of an irregular leaf: {seconds}")
+    _, _, seconds = simgrid(folder, cluster, [(i, 24 + i) for i in range(8)])
+    check(close(seconds - LATENCY, 8 * BYTES / (4 * NIC)), f"8 flows out of a half leaf: {seconds}")
+    # Two planes are one aggregate; rails over the spines: NIC j of 4 nodes at leaf j of their unit.
+    cluster = ('<cluster name="c" nodes="72" node="sandtable:node/dgx-h100"><rail_optimised tiers="2" '
+               'nodes_per_unit="4" planes="2" leaf_oversubscription="2" cross_rail="spine" '
+               'link="sandtable:link/ndr400-ib"/></cluster>')
+    hosts, ways, seconds = simgrid(folder, cluster, [(0, 8), (0, 9), (0, 33)])
+    check(hosts == 576 and [w[0] for w in ways] == [2, 4, 4], f"rails: {hosts} {ways}")
+    _, _, seconds = simgrid(folder, cluster, [(8 * i, 32 + 8 * i) for i in range(4)])
+    check(close(seconds - LATENCY, 4 * BYTES / (2 * NIC)), f"4 flows of a rail over 2:1 take {seconds}")
+    # Groups of 2 leaves of 16 NICs and 4 spines with 2 global cables: 2 cables between any two of 5.
+    cluster = ('<cluster name="c" nodes="20" node="sandtable:node/dgx-h100"><dragonfly_plus groups="5" leaves="2" '
+               'spines="4" endpoints_per_leaf="16" global_links="2" spreading="even" '
+               'link="sandtable:link/ndr400-ib"/></cluster>')
+    hosts, ways, seconds = simgrid(folder, cluster, [(i, 32 + i) for i in range(16)])
+    check(hosts == 160 and ways[0][0] == 5, f"dragonfly+: {hosts} {ways[0]}")
+    check(close(seconds - LATENCY, 16 * BYTES / (2 * NIC)), f"16 flows between two groups take {seconds}")
 
 
 # (attributes of the cluster, its fabric, what it is imported as)

@@ -122,3 +122,25 @@ Test(fabric_ports, storage_at_the_spines)
     add_storage(&f, 32 * 16 + 1, SAND_STORAGE_AT_SPINES);
     cr_expect_eq(try_only(&f), SAND_ERR_INPUT);
 }
+
+// Circuits join a job's cubes to a torus out of which nothing leads, to no storage either; cables
+// do.
+Test(fabric_ports, no_storage_over_circuits)
+{
+    struct fixture f;
+    fixture_set(&f);
+    f.node.n_gpus = f.node.n_nics = 1;
+    f.node.scaleup = SAND_SCALEUP_NONE;
+    f.cluster.n_nodes = 64;
+    f.cluster.fabric = (struct sand_fabric_spec){.kind = SAND_FABRIC_TORUS,
+                                                 .size = {4, 4, 4},
+                                                 .block = 2,
+                                                 .circuits = 1,
+                                                 .spreading = SAND_SPREAD_STATIC,
+                                                 .link = &f.port};
+    cr_expect_eq(try_only(&f), SAND_OK);
+    add_storage(&f, 8, SAND_STORAGE_AT_LEAVES);
+    cr_expect_eq(try_only(&f), SAND_ERR_INPUT);
+    f.cluster.fabric.circuits = 0;
+    cr_expect_eq(try_only(&f), SAND_OK);
+}
