@@ -3,7 +3,8 @@
 
 shipped  the published schedules of tests/data/schedules
 data     those of schedules.txt found under --data DIR, else $SAND_DATA; skipped without either
-random   schedule/easy on random workloads with inexact requests against easy_restated.py, whole nodes and shared
+random   schedule/easy on random workloads with inexact requests against easy_restated.py, whole nodes and shared,
+         and the policies of other simulators against peers_restated.py
 whole    schedule/easy on the whole Philly trace and KTH log found under DIR, likewise
 deep     what schedule/easy costs beside schedule/fifo when thousands wait
 wrong    files and options that have to be refused, and schedules that have to differ
@@ -22,6 +23,7 @@ import sys
 import tempfile
 
 import easy_restated
+import peers_restated
 from easy_restated import Job
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -166,6 +168,16 @@ def one_shared(program, folder, seed):
         raise Failed("seed %d: shared nodes of one GPU differ from counted ones" % seed)
 
 
+def one_peer(program, folder, seed):
+    """What others call FCFS, EASY and conservative; every job says how long it needs."""
+    nodes = NODES[seed // 4 % len(NODES)]
+    jobs = [job._replace(request=job.run if job.request is None else job.request) for job in draw(3000 + seed, nodes)]
+    path = os.path.join(folder, "peer%d.csv" % seed)
+    for policy, events, restated in peers_restated.PEERS:
+        write(path, jobs, restated(jobs, nodes))
+        expect_equal(program, path, nodes, policy, "--events", events)
+
+
 def random_workloads(options):
     with tempfile.TemporaryDirectory() as folder:
         for seed in range(1, RANDOM_WORKLOADS + 1):
@@ -173,6 +185,8 @@ def random_workloads(options):
             one_shared(options.program, folder, seed)
             if seed % 3 == 0:
                 one_planned(options.program, folder, seed)
+            if seed % 4 == 0:
+                one_peer(options.program, folder, seed)
     print("%d random workloads equal, each with two sets of parameters, and on shared nodes" % RANDOM_WORKLOADS)
 
 
