@@ -38,13 +38,17 @@ struct link_users {
     size_t n, capacity;
 };
 
-// What jobs lose to each other on given links. The key: the serials of n loads, ascending, then the
-// links, ascending, each with the 64ths of it that are taken by jobs that are not among them.
+struct member {            // of a question
+    uint32_t serial, slot; // of its loads; the job's
+};
+
+// What a job loses to others on given links. The key: the serial of its loads, those of the others,
+// ascending, then the links, ascending, each with the 64ths of it that are taken by jobs that are
+// not among them.
 struct known_answer {
-    uint32_t n;
     int refused;
     UT_hash_handle hh;
-    int64_t neighbours_ns[MOST_JOBS];
+    int64_t neighbours_ns;
     uint32_t key[];
 };
 
@@ -304,12 +308,6 @@ static int compare_neighbours(const void *a, const void *b)
     return (x->slot > y->slot) - (x->slot < y->slot);
 }
 
-static int compare_u32(const void *a, const void *b)
-{
-    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return (x > y) - (x < y);
-}
-
 // What the neighbours from the n-th on put on the links in the mean is taken from the others.
 static void take_means(struct sand_world *w, size_t n)
 {
@@ -329,63 +327,61 @@ static void take_means(struct sand_world *w, size_t n)
     }
 }
 
-// The job and its neighbours in the order of their serials, so that the memo knows the same jobs
+static int compare_serials(const void *a, const void *b)
+{
+    const struct member *x = a, *y = b;
+    return (x->serial > y->serial) - (x->serial < y->serial);
+}
+
+// The job, and its neighbours in the order of their serials, so that the memo knows the same jobs
 // again; taken from the links is what is not among them. Returns how many.
 static uint32_t choose_jobs(struct sand_world *w, const struct sand_world_job *j,
-                            uint32_t serials[MOST_JOBS], uint32_t slots[MOST_JOBS])
+                            struct member members[MOST_JOBS])
 {
     struct sand_coupling *c = w->coupling;
-    const size_t n_all = c->n_near;
-    if (n_all > MOST_JOBS - 1)
-        qsort(c->near, n_all, sizeof *c->near, compare_neighbours);
-    const size_t n_near = n_all < MOST_JOBS - 1 ? n_all : MOST_JOBS - 1;
+    if (c->n_near > MOST_JOBS - 1)
+        qsort(c->near, c->n_near, sizeof *c->near, compare_neighbours);
+    const uint32_t n_near = c->n_near < MOST_JOBS - 1 ? (uint32_t)c->n_near : MOST_JOBS - 1;
     take_means(w, n_near);
-    uint32_t n = 0;
-    serials[n++] = j->coupled.serial;
-    for (size_t i = 0; i < n_near; i++)
-        serials[n++] = w->slots[c->near[i].slot]->coupled.serial;
-    qsort(serials, n, sizeof *serials, compare_u32);
-    for (uint32_t i = 0; i < n; i++) {
-        slots[i] = j->slot;
-        for (size_t k = 0; k < n_near; k++)
-            if (w->slots[c->near[k].slot]->coupled.serial == serials[i])
-                slots[i] = c->near[k].slot;
-    }
-    return n;
+    members[0] = (struct member){j->coupled.serial, j->slot};
+    for (uint32_t i = 0; i < n_near; i++)
+        members[i + 1] =
+            (struct member){w->slots[c->near[i].slot]->coupled.serial, c->near[i].slot};
+    qsort(members + 1, n_near, sizeof *members, compare_serials);
+    return n_near + 1;
 }
 
 // ---- asking -------------------------------------------------------------------------------------
 
-static enum sand_rc ask(struct sand_world *w, const uint32_t *slots, struct known_answer *answer,
-                        const double *background_Bps)
+static enum sand_rc ask(struct sand_world *w, const struct member *members, uint32_t n,
+                        int64_t *neighbours_ns)
 {
     struct sand_coupling *c = w->coupling;
     struct sand_step_question steps[MOST_JOBS];
     struct sand_joint_solution solution;
-    for (uint32_t i = 0; i < answer->n; i++)
-        steps[i] = sand_steptime_question(w, w->slots[slots[i]]);
+    for (uint32_t i = 0; i < n; i++)
+        steps[i] = sand_steptime_question(w, w->slots[members[i].slot]);
     const struct sand_joint_question question = {.steps = steps,
-                                                 .n = answer->n,
+                                                 .n = n,
                                                  .links = c->links,
                                                  .n_links = c->n_links_now,
-                                                 .background_Bps = background_Bps};
+                                                 .background_Bps = c->background_Bps,
+                                                 .asked = 1};
     SAND_TRY(sand_oracle_joint(w->oracle, &question, &solution, w->diag));
-    for (uint32_t i = 0; i < answer->n; i++) {
-        const double more_s = solution.parts[i].step_s - w->slots[slots[i]]->profile->step_s;
-        answer->neighbours_ns[i] = sand_ns_from_s(fmax(0, more_s));
-    }
+    const double more_s = solution.parts[0].step_s - w->slots[members[0].slot]->profile->step_s;
+    *neighbours_ns = sand_ns_from_s(fmax(0, more_s));
     return SAND_OK;
 }
 
-static enum sand_rc new_answer(const struct sand_coupling *c, const uint32_t *serials, uint32_t n,
-                               struct known_answer **answer, unsigned *size)
+static enum sand_rc new_answer(const struct sand_coupling *c, const struct member *members,
+                               uint32_t n, struct known_answer **answer, unsigned *size)
 {
-    *size = (unsigned)((n + 2 * c->n_links_now) * sizeof *serials);
+    *size = (unsigned)((n + 2 * c->n_links_now) * sizeof *(*answer)->key);
     *answer = sand_calloc(1, sizeof **answer + *size);
     if (!*answer)
         return SAND_ERR_NOMEM;
-    (*answer)->n = n;
-    memcpy((*answer)->key, serials, n * sizeof *serials);
+    for (uint32_t i = 0; i < n; i++)
+        (*answer)->key[i] = members[i].serial;
     for (size_t l = 0; l < c->n_links_now; l++) {
         (*answer)->key[n + 2 * l] = c->links[l];
         (*answer)->key[n + 2 * l + 1] = c->taken[l];
@@ -393,30 +389,30 @@ static enum sand_rc new_answer(const struct sand_coupling *c, const uint32_t *se
     return SAND_OK;
 }
 
-// What the jobs lose to each other on the present links, known or asked. One job: what it loses
-// while the others take from it what they can at worst, all the time.
-static enum sand_rc look_up(struct sand_world *w, const uint32_t *serials, const uint32_t *slots,
-                            uint32_t n, const struct known_answer **found)
+// What the first of the jobs loses to the others on the present links, known or asked. One job:
+// what it loses while the others take from it what they can at worst, all the time.
+static enum sand_rc look_up(struct sand_world *w, const struct member *members, uint32_t n,
+                            int64_t *neighbours_ns)
 {
     struct sand_coupling *c = w->coupling;
     struct known_answer *answer = NULL, *known = NULL;
     unsigned size = 0;
-    SAND_TRY(new_answer(c, serials, n, &answer, &size));
+    SAND_TRY(new_answer(c, members, n, &answer, &size));
     HASH_FIND(hh, c->known, answer->key, size, known);
     if (known) {
         sand_free(answer);
         c->counts.known += n > 1;
-        *found = known;
+        *neighbours_ns = known->neighbours_ns;
         return SAND_OK;
     }
-    enum sand_rc rc = ask(w, slots, answer, c->background_Bps);
+    enum sand_rc rc = ask(w, members, n, &answer->neighbours_ns);
+    *neighbours_ns = answer->neighbours_ns;
     if (rc == SAND_OK) {
         HASH_ADD(hh, c->known, key, size, answer);
         rc = answer->refused ? SAND_ERR_NOMEM : SAND_OK;
     }
     if (rc != SAND_OK)
         sand_free(answer);
-    *found = answer;
     return rc;
 }
 
@@ -458,26 +454,24 @@ static double mean_field_ns(const struct sand_world *w, const struct sand_world_
 static enum sand_rc find_loss(struct sand_world *w, struct sand_world_job *j, int64_t *more_ns)
 {
     struct sand_coupling *c = w->coupling;
-    uint32_t serials[MOST_JOBS], slots[MOST_JOBS];
-    const struct known_answer *answer = NULL;
+    struct member members[MOST_JOBS] = {{j->coupled.serial, j->slot}};
+    int64_t neighbours_ns = 0;
     *more_ns = 0;
     SAND_TRY(find_near(w, j));
     if (c->n_near == 0)
         return SAND_OK;
-    SAND_TRY(look_up(w, &j->coupled.serial, &j->slot, 1, &answer));
-    const double most_ns = (double)answer->neighbours_ns[0] * c->others_active;
+    SAND_TRY(look_up(w, members, 1, &neighbours_ns));
+    const double most_ns = (double)neighbours_ns * c->others_active;
     if (most_ns < mean_field_loss * (double)j->rate.healthy_ns) {
         const double lost_ns = fmin(mean_field_ns(w, j), most_ns);
         *more_ns = (int64_t)llround(lost_ns * stepping_share(w));
         return SAND_OK;
     }
-    const uint32_t n = choose_jobs(w, j, serials, slots);
+    const uint32_t n = choose_jobs(w, j, members);
     c->counts.largest = n > c->counts.largest ? n : c->counts.largest;
     c->counts.questions++;
-    SAND_TRY(look_up(w, serials, slots, n, &answer));
-    for (uint32_t i = 0; i < n; i++)
-        if (slots[i] == j->slot)
-            *more_ns = (int64_t)llround((double)answer->neighbours_ns[i] * stepping_share(w));
+    SAND_TRY(look_up(w, members, n, &neighbours_ns));
+    *more_ns = (int64_t)llround((double)neighbours_ns * stepping_share(w));
     return SAND_OK;
 }
 

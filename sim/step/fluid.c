@@ -83,7 +83,7 @@ static enum sand_rc open_bins(struct fluid_job *job, uint32_t n_bins)
 static enum sand_rc open_job(struct fluid *fluid, uint32_t i, uint32_t *counts)
 {
     struct fluid_job *job = &fluid->jobs[i];
-    job->length_s = fluid->joint->skeletons[i].alone_s;
+    job->length_s = 1; // until it is played
     SAND_TRY(open_links(fluid, job));
     find_links(fluid, i, counts);
     return open_bins(job, FLUID_BINS);
@@ -122,11 +122,11 @@ enum sand_rc fluid_open(struct fluid *fluid, struct joint *joint)
     fluid->parties = sand_calloc(fluid->n_all + 2, sizeof *fluid->parties);
     fluid->left_Bps = sand_calloc(p->n_links, sizeof *fluid->left_Bps);
     fluid->sharing = sand_calloc(p->n_links, sizeof *fluid->sharing);
-    fluid->behind_s = sand_calloc(most_flows * fluid->n_all, sizeof *fluid->behind_s);
+    fluid->tolls = sand_calloc(most_flows * fluid->n_all, sizeof *fluid->tolls);
     fluid->under_way = sand_calloc(most_flows, sizeof *fluid->under_way);
     uint32_t *counts = sand_calloc(joint->n_links, sizeof *counts);
     enum sand_rc rc = SAND_ERR_NOMEM;
-    if (fluid->jobs && fluid->parties && fluid->left_Bps && fluid->sharing && fluid->behind_s &&
+    if (fluid->jobs && fluid->parties && fluid->left_Bps && fluid->sharing && fluid->tolls &&
         fluid->under_way && counts)
         rc = SAND_OK;
     for (uint32_t i = 0; rc == SAND_OK && i < p->n; i++)
@@ -153,7 +153,7 @@ void fluid_close(struct fluid *fluid)
     sand_free(fluid->parties);
     sand_free(fluid->left_Bps);
     sand_free(fluid->sharing);
-    sand_free(fluid->behind_s);
+    sand_free(fluid->tolls);
     sand_free(fluid->under_way);
     sand_free(fluid->spans);
 }
@@ -185,7 +185,7 @@ static int is_seen(const struct fluid *fluid, uint32_t k)
 
 // The flow that sets out, the rest of its job, and what every other job has on its links at that
 // time, less by how much its clock is behind.
-static uint32_t gather(struct fluid *fluid, const double *behind_s, double at_s)
+static uint32_t gather(struct fluid *fluid, const struct fluid_toll *tolls, double at_s)
 {
     const struct fluid_job *own = &fluid->jobs[fluid->played];
     uint32_t n = 2;
@@ -195,7 +195,8 @@ static uint32_t gather(struct fluid *fluid, const double *behind_s, double at_s)
     fluid->parties[1].on = own->rest;
     for (uint32_t k = 0; k < fluid->n_all; k++) {
         const struct fluid_job *job = &fluid->jobs[k];
-        const double turn = (job->begin_s + at_s - job->behind_s - behind_s[k]) / job->length_s;
+        const double turn =
+            (job->begin_s + at_s - job->behind_s - tolls[k].behind_s) / job->length_s;
         if (k != fluid->played && is_seen(fluid, k))
             n = add_party(fluid, n, k, turn);
     }
@@ -298,22 +299,22 @@ static void weigh(const struct fluid *fluid, uint32_t f, double *on)
             on[job->place[route[i]]]++;
 }
 
-// The job's flows that will still be on their way then.
-static void weigh_rest(struct fluid *fluid, int64_t then)
+// The job's other flows that will still be on their way then.
+static void weigh_rest(struct fluid *fluid, uint32_t f, int64_t then)
 {
     struct fluid_job *job = &fluid->jobs[fluid->played];
     memset(job->rest, 0, job->n_links * sizeof *job->rest);
     for (uint32_t i = 0; i < fluid->n_under_way; i++)
-        if (fluid->under_way[i].until > then)
+        if (fluid->under_way[i].flow != f && fluid->under_way[i].until > then)
             weigh(fluid, fluid->under_way[i].flow, job->rest);
 }
 
 // A part of a message sets out. Returns how many times as long it takes as with the others away.
-static double share(struct fluid *fluid, const double *behind_s, double at_s, double *alone_Bps,
-                    uint32_t *n, uint32_t *held_by)
+static double share(struct fluid *fluid, const struct fluid_toll *tolls, double at_s,
+                    double *alone_Bps, uint32_t *n, uint32_t *held_by)
 {
     *held_by = SAND_NONE;
-    *n = gather(fluid, behind_s, at_s);
+    *n = gather(fluid, tolls, at_s);
     fill(fluid, 0, 2, held_by);
     *alone_Bps = fluid->parties[0].rate_Bps;
     if (*n == 2)
@@ -326,37 +327,59 @@ static double share(struct fluid *fluid, const double *behind_s, double at_s, do
     return fmax(1, *alone_Bps / fluid->parties[0].rate_Bps);
 }
 
+// What another job loses while a part of a message is on its way, and what that part loses to it.
+static void blame(struct fluid *fluid, const struct fluid_party *party, uint32_t held_by,
+                  double part_s, double longer, struct fluid_toll *toll)
+{
+    toll->behind_s += longer * part_s * fmax(0, 1 - party->rate_Bps / party->apart_Bps);
+    if (held_by != SAND_NONE)
+        toll->without_s +=
+            part_s * fmin(longer - 1, longer * on_link(party, held_by) * party->rate_Bps /
+                                          fluid->joint->link_Bps[held_by]);
+}
+
 // Part by part, a message takes as long as what is there at that time lets it. While another job
 // waits for this one as well, its clock stands still by what that costs it: so both meet each other
-// for as long as they would.
-static double takes_s(struct fluid *fluid, double bytes, double *behind_s, double *alone_s)
+// for as long as they would. Returns how many times as long it takes as with the others away.
+static double expect(struct fluid *fluid, struct fluid_under_way *u)
 {
-    struct fluid_job *job = &fluid->jobs[fluid->played];
     const struct run_engine *engine = &fluid->joint->engine;
-    const double since_s = run_seconds(engine->now - fluid->joint->bones[fluid->played].step_begun);
-    double took_s = 0, alone_Bps = 0;
-    *alone_s = 0;
-    memset(behind_s, 0, fluid->n_all * sizeof *behind_s);
+    const struct step_run *run = &fluid->joint->bones[fluid->played];
+    struct fluid_job *job = &fluid->jobs[fluid->played];
+    struct fluid_toll *tolls = fluid->tolls + (size_t)u->flow * fluid->n_all;
+    const double since_s = run_seconds(engine->now - run->step_begun);
+    double alone_Bps = 0;
+    u->took_s = u->alone_s = 0;
+    fluid->messages++;
+    memset(tolls, 0, fluid->n_all * sizeof *tolls);
+    memset(job->flow, 0, job->n_links * sizeof *job->flow);
+    weigh(fluid, u->flow, job->flow);
     for (uint32_t part = 0; part < PARTS; part++) {
         uint32_t n = 0, held_by = SAND_NONE;
-        weigh_rest(fluid, engine->now + run_ticks(took_s));
-        const double longer = share(fluid, behind_s, since_s + took_s, &alone_Bps, &n, &held_by);
-        const double part_s = bytes / PARTS / alone_Bps;
-        *alone_s += part_s;
-        took_s += longer * part_s;
-        for (uint32_t p = 2; p < n; p++) {
-            const struct fluid_party *party = &fluid->parties[p];
-            behind_s[party->number] +=
-                longer * part_s * fmax(0, 1 - party->rate_Bps / party->apart_Bps);
-            if (held_by != SAND_NONE)
-                job->without_s[party->number] +=
-                    part_s * fmin(longer - 1, longer * on_link(party, held_by) * party->rate_Bps /
-                                                  fluid->joint->link_Bps[held_by]);
-        }
+        weigh_rest(fluid, u->flow, engine->now + run_ticks(u->took_s));
+        const double longer = share(fluid, tolls, since_s + u->took_s, &alone_Bps, &n, &held_by);
+        const double part_s = u->bytes / PARTS / alone_Bps;
+        u->alone_s += part_s;
+        u->took_s += longer * part_s;
+        for (uint32_t p = 2; p < n; p++)
+            blame(fluid, &fluid->parties[p], held_by, part_s, longer,
+                  &tolls[fluid->parties[p].number]);
     }
-    job->undisturbed_s += *alone_s;
-    job->on_s += took_s;
-    return took_s;
+    u->until = engine->now + run_ticks(u->took_s);
+    return u->alone_s > 0 ? u->took_s / u->alone_s : 1;
+}
+
+// A share of what was expected of a flow has come about.
+static void book(struct fluid *fluid, const struct fluid_under_way *u, double done)
+{
+    struct fluid_job *job = &fluid->jobs[fluid->played];
+    const struct fluid_toll *tolls = fluid->tolls + (size_t)u->flow * fluid->n_all;
+    job->undisturbed_s += done * u->alone_s;
+    job->on_s += done * u->took_s;
+    for (uint32_t k = 0; k < fluid->n_all; k++) {
+        fluid->jobs[k].behind_s += done * tolls[k].behind_s;
+        job->without_s[k] += done * tolls[k].without_s;
+    }
 }
 
 static int share_links(const struct step_run *run, uint32_t f, uint32_t g, uint32_t n_links)
@@ -370,41 +393,47 @@ static int share_links(const struct step_run *run, uint32_t f, uint32_t g, uint3
     return 0;
 }
 
-// A flow of the job that set out before did not know that this one would come: with both on their
-// way, others take less from either. What it still has too much is taken off this one.
-static double less_B(struct fluid *fluid, const struct step_run *run, uint32_t f, double longer)
+// A flow of the job that set out before did not know that another would come. What is left of it
+// sets out anew.
+static enum sand_rc expect_again(struct fluid *fluid, struct step_run *run,
+                                 struct fluid_under_way *u)
 {
-    const int64_t now = run->engine->now;
-    double less = 0;
-    for (uint32_t i = 0; i < fluid->n_under_way; i++) {
-        struct fluid_under_way *other = &fluid->under_way[i];
-        if (other->longer <= longer || other->until <= now ||
-            !share_links(run, f, other->flow, fluid->n_links))
-            continue;
-        const double left = (double)(other->until - now) / (double)(other->until - other->from);
-        less += (other->longer - longer) * left * other->bytes;
-        other->longer = longer;
-    }
-    return less;
+    const double left = run_flow_left_B(run, u->flow) / u->sent_B;
+    if (!(left > 0))
+        return SAND_OK;
+    book(fluid, u, 1 - left);
+    u->bytes *= left;
+    u->sent_B = u->bytes * expect(fluid, u);
+    return run_flow_replace(run, u->flow, u->sent_B);
 }
 
-double fluid_stretch(void *self, struct step_run *run, uint32_t f)
+enum sand_rc fluid_set_out(void *self, struct step_run *run, uint32_t f, double *bytes)
 {
     struct fluid *fluid = self;
-    struct fluid_job *job = &fluid->jobs[fluid->played];
-    const double bytes = run->messages[run->flows[f].head].bytes;
-    double alone_s = 0;
-    fluid->messages++;
-    memset(job->flow, 0, job->n_links * sizeof *job->flow);
-    weigh(fluid, f, job->flow);
-    const double took_s =
-        takes_s(fluid, bytes, fluid->behind_s + (size_t)f * fluid->n_all, &alone_s);
-    const double longer = alone_s > 0 ? took_s / alone_s : 1;
-    const double less = less_B(fluid, run, f, longer);
     const int64_t now = run->engine->now;
+    struct fluid_under_way *u = &fluid->under_way[fluid->n_under_way++];
+    *u = (struct fluid_under_way){.flow = f, .from = now, .until = now, .bytes = *bytes};
+    *bytes = u->sent_B = u->bytes * expect(fluid, u);
+    uint32_t n_met = 0;
+    for (uint32_t i = 0; i + 1 < fluid->n_under_way; i++)
+        if (share_links(run, f, fluid->under_way[i].flow, fluid->n_links)) {
+            SAND_TRY(expect_again(fluid, run, &fluid->under_way[i]));
+            n_met++;
+        }
+    if (n_met > 0)
+        *bytes = u->sent_B = u->bytes * expect(fluid, u);
+    return SAND_OK;
+}
+
+enum sand_rc fluid_set_out_alone(void *self, struct step_run *run, uint32_t f, double *bytes)
+{
+    struct fluid *fluid = self;
+    const int64_t now = run->engine->now;
+    (void)bytes;
+    memset(fluid->tolls + (size_t)f * fluid->n_all, 0, fluid->n_all * sizeof *fluid->tolls);
     fluid->under_way[fluid->n_under_way++] =
-        (struct fluid_under_way){f, now, now + run_ticks(took_s), bytes, longer};
-    return fmax(1, longer - less / bytes);
+        (struct fluid_under_way){.flow = f, .from = now, .until = now};
+    return SAND_OK;
 }
 
 enum sand_rc fluid_through(void *self, struct step_run *run, uint32_t f)
@@ -413,8 +442,7 @@ enum sand_rc fluid_through(void *self, struct step_run *run, uint32_t f)
     uint32_t i = 0;
     while (fluid->under_way[i].flow != f)
         i++;
-    for (uint32_t k = 0; k < fluid->n; k++)
-        fluid->jobs[k].behind_s += fluid->behind_s[(size_t)f * fluid->n_all + k];
+    book(fluid, &fluid->under_way[i], 1);
     SAND_TRY(sand_grow((void **)&fluid->spans, &fluid->spans_capacity, fluid->n_spans + 1,
                        sizeof *fluid->spans));
     fluid->spans[fluid->n_spans++] =
@@ -434,6 +462,13 @@ void fluid_begin(struct fluid *fluid, uint32_t i)
     job->on_s = job->undisturbed_s = 0;
     fluid->n_under_way = 0;
     memset(job->without_s, 0, fluid->n_all * sizeof *job->without_s);
+}
+
+void fluid_take_away(struct fluid *fluid, uint32_t i)
+{
+    struct fluid_job *job = &fluid->jobs[i];
+    memset(job->busy, 0, FLUID_BINS * sizeof *job->busy);
+    memset(job->on, 0, (size_t)FLUID_BINS * job->n_links * sizeof *job->on);
 }
 
 static void add_span(struct fluid *fluid, const struct fluid_span *span, int64_t from,
@@ -468,8 +503,7 @@ void fluid_end(struct fluid *fluid, int64_t from, uint32_t n_steps)
     struct fluid_job *job = &fluid->jobs[fluid->played];
     const int64_t ticks = fluid->joint->engine.now - from;
     job->length_s = run_seconds(ticks);
-    memset(job->busy, 0, FLUID_BINS * sizeof *job->busy);
-    memset(job->on, 0, (size_t)FLUID_BINS * job->n_links * sizeof *job->on);
+    fluid_take_away(fluid, fluid->played);
     for (size_t s = 0; s < fluid->n_spans; s++)
         add_span(fluid, &fluid->spans[s], from, (double)ticks / FLUID_BINS);
     const double alone_s = fluid->joint->skeletons[fluid->played].alone_s;

@@ -39,6 +39,11 @@ struct fluid_party { // in the sharing of links
     int fixed;
 };
 
+struct fluid_toll {   // what a flow of the played job and another job are to each other
+    double behind_s;  // by how much that sets the other back
+    double without_s; // by how much sooner the flow would be through, were the other away
+};
+
 struct fluid {
     struct joint *joint;
     struct fluid_job *jobs;
@@ -50,11 +55,12 @@ struct fluid {
     size_t n_spans, spans_capacity;
     struct fluid_under_way {
         uint32_t flow;
-        int64_t from, until;        // expected
-        double bytes, longer;       // how many times as long they take
+        int64_t from, until;        // set out; expected
+        double bytes, sent_B;       // left when last expected; those, as often as they take longer
+        double alone_s, took_s;     // as expected; the former with the others away
     } * under_way;                  // its flows that are
     uint32_t n_under_way, messages; // of all rounds
-    double *behind_s;               // [flow * n + job]: by how much that sets each other job back
+    struct fluid_toll *tolls;       // [flow * n_all + job]
 };
 
 enum sand_rc fluid_open(struct fluid *fluid, struct joint *joint);
@@ -64,9 +70,14 @@ void fluid_close(struct fluid *fluid);
 // time line (n of them).
 double fluid_stream_Bps(struct fluid *fluid, uint32_t transfer, const double *shares);
 
-// The played job's flow sets out, or is through.
-double fluid_stretch(void *fluid, struct step_run *run, uint32_t flow);
+// The played job's flow sets out: *bytes as often as it takes longer; while nobody else is there;
+// it is through.
+enum sand_rc fluid_set_out(void *fluid, struct step_run *run, uint32_t flow, double *bytes);
+enum sand_rc fluid_set_out_alone(void *fluid, struct step_run *run, uint32_t flow, double *bytes);
 enum sand_rc fluid_through(void *fluid, struct step_run *run, uint32_t flow);
+
+// A job has nothing on its links until it is played again.
+void fluid_take_away(struct fluid *fluid, uint32_t job);
 
 // A job begins to be played; it was, for n steps since `from`, and this is its time line now.
 void fluid_begin(struct fluid *fluid, uint32_t job);

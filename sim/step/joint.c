@@ -102,6 +102,32 @@ static enum sand_rc set_links(const struct sand_joint_question *q, struct sand_j
     return SAND_OK;
 }
 
+// Equal jobs have equal answers: the first of them is the one that is asked for.
+static uint32_t first_equal(struct placed *placed, uint32_t i)
+{
+    uint32_t first = i;
+    while (first > 0 && memcmp(placed[first - 1].digest, placed[i].digest, 32) == 0)
+        first--;
+    const uint32_t asked = placed[i].asked;
+    placed[i].asked = placed[first].asked;
+    placed[first].asked = asked;
+    return first;
+}
+
+static void place(const struct sand_joint_question *q, struct placed *placed,
+                  struct sand_joint_problem *p)
+{
+    qsort(placed, q->n, sizeof *placed, compare_placed);
+    p->asked = p->n;
+    for (uint32_t i = 0; i < p->n && p->asked == p->n; i++)
+        if (placed[i].asked + 1 == q->asked)
+            p->asked = first_equal(placed, i);
+    for (uint32_t i = 0; i < p->n; i++) {
+        p->parts[i] = placed[i].problem;
+        p->place[placed[i].asked] = i;
+    }
+}
+
 static enum sand_rc fill(const struct sand_joint_question *q, sand_step_solver *solver, void *self,
                          struct sand_joint_problem *p, struct sand_diag *diag)
 {
@@ -109,11 +135,7 @@ static enum sand_rc fill(const struct sand_joint_question *q, sand_step_solver *
     if (placed == NULL)
         return sand_fail(diag, SAND_ERR_NOMEM, "out of memory");
     enum sand_rc rc = settle_all(q, solver, self, placed, diag);
-    qsort(placed, q->n, sizeof *placed, compare_placed);
-    for (uint32_t i = 0; i < q->n; i++) {
-        p->parts[i] = placed[i].problem;
-        p->place[placed[i].asked] = i;
-    }
+    place(q, placed, p);
     if (rc == SAND_OK)
         rc = set_links(q, p);
     if (rc == SAND_OK)
@@ -138,8 +160,8 @@ enum sand_rc sand_joint_prepare(const struct sand_joint_question *question,
         return sand_fail(diag, SAND_ERR_NOMEM, "out of memory");
     p->n = (uint32_t)question->n;
     p->pipelines = question->pipelines != 0;
-    p->together = p->n <= SAND_JOINT_TOGETHER || question->n_transfers > 0 || p->pipelines ||
-                  question->together;
+    const uint32_t few = question->asked > 0 ? SAND_JOINT_ALWAYS_TOGETHER : SAND_JOINT_TOGETHER;
+    p->together = p->n <= few || question->n_transfers > 0 || p->pipelines || question->together;
     p->n_steps = question->n_steps;
     p->n_offsets = question->n_offsets;
     const enum sand_rc rc = fill(question, solver, self, p, diag);
@@ -173,7 +195,7 @@ uint32_t sand_joint_place(const struct sand_joint_problem *problem, size_t i)
 struct joint_head {
     uint64_t magic;
     uint32_t n, pipelines, n_steps, n_offsets;
-    uint32_t together, pad;
+    uint32_t together, asked;
     uint64_t n_links, n_transfers, n_uses;
     uint64_t size[SAND_JOINT_JOBS]; // of each part
 };
@@ -188,6 +210,7 @@ static struct joint_head head_of(const struct sand_joint_problem *p)
                                .n_steps = p->n_steps,
                                .n_offsets = p->n_offsets,
                                .together = p->together,
+                               .asked = p->asked,
                                .n_links = p->n_links,
                                .n_transfers = p->n_transfers,
                                .n_uses = p->n_uses};
@@ -329,6 +352,7 @@ enum sand_rc sand_joint_unpack(const void *bytes, size_t size, struct sand_joint
     p->n_steps = head.n_steps;
     p->n_offsets = head.n_offsets;
     p->together = head.together;
+    p->asked = head.asked;
     p->n_links = (size_t)head.n_links;
     p->n_transfers = (size_t)head.n_transfers;
     p->n_uses = (size_t)head.n_uses;

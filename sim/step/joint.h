@@ -12,7 +12,8 @@
 // In one question, at most.
 enum { SAND_JOINT_JOBS = 64, SAND_JOINT_TRANSFERS = 64, SAND_JOINT_OFFSETS = 64 };
 // So many are played together; of more, each against what the others put on the links (fluid.c).
-enum { SAND_JOINT_TOGETHER = 8 };
+// Of more than the second, if the step of one alone is wanted and it loses little.
+enum { SAND_JOINT_TOGETHER = 8, SAND_JOINT_ALWAYS_TOGETHER = 4 };
 
 // A transfer that goes on all the time, beside the steps.
 struct sand_joint_transfer {
@@ -30,8 +31,10 @@ struct sand_joint_question {
     const uint32_t *links; // the shared links that may bind, ascending
     size_t n_links;
     const double *background_Bps; // taken off such a link; NULL: nothing
-    int together;  // play all together, however many: the twin of that; always with transfers
-    int pipelines; // play whole pipelines: the twin of playing their skeletons (skeleton.h)
+    int together;   // play all together, however many: the twin of that; always with transfers
+    uint32_t asked; // 1 + number of the only job whose step is wanted: the others' are not to be
+                    // looked at; 0: all of them
+    int pipelines;  // play whole pipelines: the twin of playing their skeletons (skeleton.h)
     uint32_t n_steps, n_offsets; // of each job, start offsets: so many; 0: see sand_joint_solve
 };
 
@@ -69,8 +72,8 @@ enum sand_rc sand_joint_unpack(const void *bytes, size_t size, struct sand_joint
 // Runs it on SimGrid, at most once per process: 4 start offsets of each job against the others
 // (spread with low discrepancy), from each 8 steps of the job with the shortest period and as long
 // of the others, but 1 of each; then twice as many offsets until no mean moves by more than 0.5 %,
-// or there are 64. All jobs run until all have their steps. More than SAND_JOINT_TOGETHER jobs: the
-// fixed point of jointfluid.c, whose parts have no band.
+// or there are 64. All jobs run until all have their steps. More jobs than are played together: the
+// fixed point of jointfluid.c, or one job of it, whose parts have no band.
 enum sand_rc sand_joint_solve(const struct sand_joint_problem *problem,
                               struct sand_joint_solution *solution, struct sand_diag *diag);
 

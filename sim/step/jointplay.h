@@ -35,8 +35,9 @@ struct joint {
 double joint_ratio(uint32_t n);
 double joint_share(double ratio, uint32_t i, uint32_t k);
 
-// The fluid fixed point (fluid.c): every job alone against what the others are seen to put on the
-// links, until nobody's step changes. Fills the parts of the solution.
-enum sand_rc joint_fluid(struct joint *j, struct sand_joint_solution *solution);
+// Jobs one by one against what the others are seen to put on the links (fluid.c): all until
+// nobody's step changes, or only the one that is asked for. Fills the parts of the solution. Not
+// answered: the one loses so much that it is better played together with the others, who are few.
+enum sand_rc joint_fluid(struct joint *j, struct sand_joint_solution *solution, int *is_answered);
 
 #endif

@@ -19,6 +19,7 @@ struct sand_joint_problem {
     uint32_t n, pipelines, n_steps, n_offsets;
     uint32_t together;                                // all in one engine at the same time
     struct sand_step_problem *parts[SAND_JOINT_JOBS]; // owned, by digest
+    uint32_t asked;                                   // the part that is asked for; n: all
     uint32_t place[SAND_JOINT_JOBS];                  // of the question's jobs; not packed
     double *link_Bps;                                 // of the coupled links, background taken off
     size_t n_links;

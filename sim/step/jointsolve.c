@@ -133,6 +133,7 @@ static enum sand_rc record(struct joint *j, uint32_t i)
     run->recorder = NULL;
     if (rc == SAND_OK)
         rc = step_skeleton_make(&recorder, &j->skeletons[i]);
+    j->bones[i].skeleton = &j->skeletons[i];
     step_recorder_close(&recorder);
     return rc;
 }
@@ -140,7 +141,6 @@ static enum sand_rc record(struct joint *j, uint32_t i)
 // The skeleton alone: what it leaves out is the difference to the pipeline.
 static enum sand_rc play_bones_alone(struct joint *j, uint32_t i)
 {
-    j->bones[i].skeleton = &j->skeletons[i];
     return play_once(j, &j->bones[i], &j->skeletons[i].alone_s);
 }
 
@@ -290,11 +290,12 @@ static double mean_s(const struct joint *j, uint32_t i, uint32_t n_offsets)
     return sum / n_offsets;
 }
 
-// How far the second half of the offsets moved the mean of any job.
+// How far the second half of the offsets moved the mean of any job that is asked for.
 static double moved(const struct joint *j, uint32_t n_offsets)
 {
+    const uint32_t n = j->problem->n, asked = j->problem->asked;
     double most = 0;
-    for (uint32_t i = 0; i < j->problem->n; i++) {
+    for (uint32_t i = asked % n; i < n && i <= asked; i++) {
         const double now_s = mean_s(j, i, n_offsets);
         most = fmax(most, fabs(now_s - mean_s(j, i, n_offsets / 2)) / now_s);
     }
@@ -363,13 +364,15 @@ static enum sand_rc solve_one(struct joint *j, struct sand_joint_solution *solut
 
 static enum sand_rc solve_all(struct joint *j, struct sand_joint_solution *solution)
 {
-    for (uint32_t i = 0; i < j->problem->n; i++) {
+    for (uint32_t i = 0; i < j->problem->n; i++)
         SAND_TRY(record(j, i));
-        if (!j->problem->pipelines)
-            SAND_TRY(play_bones_alone(j, i));
-    }
+    int is_answered = 0;
     if (!j->problem->together)
-        return joint_fluid(j, solution);
+        SAND_TRY(joint_fluid(j, solution, &is_answered));
+    if (is_answered)
+        return SAND_OK;
+    for (uint32_t i = 0; i < j->problem->n && !j->problem->pipelines; i++)
+        SAND_TRY(play_bones_alone(j, i));
     SAND_TRY(play_offsets(j, solution));
     for (uint32_t i = 0; i < j->problem->n; i++)
         fill_part(j, i, solution->n_offsets, &solution->parts[i]);

@@ -58,6 +58,7 @@ struct run_message {
 struct run_flow {
     uint32_t head, tail; // queue of messages, the first in progress
     int busy;
+    uint32_t handle; // the bridge's, while bytes are on their way
     int64_t begun;
 };
 
@@ -133,6 +134,10 @@ enum sand_rc run_flow_put(struct step_run *run, uint32_t f, double bytes, double
                           enum run_purpose purpose, uint32_t subject);
 enum sand_rc run_flow_bytes(struct step_run *run, uint32_t f);
 enum sand_rc run_flow_end(struct step_run *run, uint32_t f, struct run_message *message);
+
+// Bytes that a flow still has to send (0: it is none of the bridge's, or through); others instead.
+double run_flow_left_B(const struct step_run *run, uint32_t f);
+enum sand_rc run_flow_replace(struct step_run *run, uint32_t f, double bytes);
 
 // Sends the next leg round all its rings; *pending: flows that it takes, 0 when none was left.
 enum sand_rc run_leg(struct step_run *run, uint32_t stage, struct run_legs *legs,

@@ -50,9 +50,9 @@ struct run_engine {
     // Called when a flow of RUN_NOBODYS has ended, by its number. `others` is its own.
     enum sand_rc (*other_flow_end)(void *others, uint32_t number);
     void *others;
-    // Of a skeleton's flow on coupled links, if not NULL: how many times its bytes it takes, as it
-    // sets out; that it is through.
-    double (*stretch)(void *self, struct step_run *run, uint32_t flow);
+    // A skeleton's flow on coupled links, if not NULL: it sets out, with more bytes than it has if
+    // it is to take longer; it is through.
+    enum sand_rc (*set_out)(void *self, struct step_run *run, uint32_t flow, double *bytes);
     enum sand_rc (*through)(void *self, struct step_run *run, uint32_t flow);
 };
 

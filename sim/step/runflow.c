@@ -18,6 +18,16 @@ enum sand_rc run_timer(struct step_run *run, double delay_s, enum run_timer_kind
 // ---- flows: one message at a time, others queue
 // -----------------------------------------------------
 
+static enum sand_rc put_bytes(struct step_run *run, uint32_t f, double bytes)
+{
+    const struct step_flow *what = &run->problem->flows[f];
+    uint32_t *handle = &run->flows[f].handle;
+    SAND_TRY(sand_bridge_flow_start(run->engine->bridge, run->route + what->first_link,
+                                    what->n_links, bytes, handle));
+    run->engine->handles[*handle] = (struct run_handle){run->index, f};
+    return SAND_OK;
+}
+
 // The latency is over: the bytes of the first message in the queue set out.
 enum sand_rc run_flow_bytes(struct step_run *run, uint32_t f)
 {
@@ -30,15 +40,26 @@ enum sand_rc run_flow_bytes(struct step_run *run, uint32_t f)
         return run_timer(run, 0, TIMER_DELAY, f);
     if (what->n_links == 0)
         return run_timer(run, message->bytes / what->upper_Bps, TIMER_DELAY, f);
-    uint32_t handle = 0;
     double bytes = message->bytes;
-    if (run->engine->stretch != NULL && run->coupled[f])
-        bytes *= run->engine->stretch(run->engine->self, run, f);
-    SAND_TRY(sand_bridge_flow_start(run->engine->bridge, run->route + what->first_link,
-                                    what->n_links, bytes, &handle));
-    run->engine->handles[handle] = (struct run_handle){run->index, f};
+    if (run->engine->set_out != NULL && run->coupled[f])
+        SAND_TRY(run->engine->set_out(run->engine->self, run, f, &bytes));
     run->engine->n_live++;
-    return SAND_OK;
+    return put_bytes(run, f, bytes);
+}
+
+double run_flow_left_B(const struct step_run *run, uint32_t f)
+{
+    const struct run_handle *handle = &run->engine->handles[run->flows[f].handle];
+    if (handle->run != run->index || handle->flow != f)
+        return 0;
+    return sand_bridge_flow_remaining_B(run->engine->bridge, run->flows[f].handle);
+}
+
+enum sand_rc run_flow_replace(struct step_run *run, uint32_t f, double bytes)
+{
+    SAND_TRY(sand_bridge_flow_cancel(run->engine->bridge, run->flows[f].handle, NULL));
+    run->engine->handles[run->flows[f].handle].run = SAND_NONE;
+    return put_bytes(run, f, bytes);
 }
 
 static enum sand_rc flow_begin(struct step_run *run, uint32_t f)

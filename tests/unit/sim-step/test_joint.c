@@ -109,6 +109,32 @@ Test(joint, skeletons_are_within_a_percent_of_pipelines, .timeout = 300)
     }
 }
 
+// Which of two equal jobs is asked for makes no problem of its own, and it is played with the
+// other: from no more offsets than both.
+Test(joint, equal_jobs_are_one_question)
+{
+    struct pair p;
+    pair_init(&p, &shapes[0]);
+    uint8_t digests[3][32];
+    static struct sand_joint_solution solutions[3];
+    for (uint32_t asked = 0; asked < 3; asked++) {
+        const struct sand_joint_question question = {
+            .steps = p.steps, .n = 2, .links = p.links, .n_links = p.n_links, .asked = asked};
+        struct sand_joint_problem *problem = fixture_prepare(&question);
+        sand_joint_digest(problem, digests[asked]);
+        if (asked > 0)
+            cr_expect_eq(sand_joint_place(problem, asked - 1), 0, "it is the first part");
+        sand_joint_problem_free(problem);
+        solutions[asked] = fixture_joint(&question, NULL);
+    }
+    cr_expect_leq(solutions[1].n_offsets, solutions[0].n_offsets);
+    cr_expect_float_eq(solutions[1].parts[0].step_s, solutions[0].parts[0].step_s,
+                       0.01 * solutions[0].parts[0].step_s);
+    cr_expect_arr_eq(digests[1], digests[2], 32);
+    cr_expect_arr_neq(digests[0], digests[1], 32, "all of them is another question");
+    pair_free(&p);
+}
+
 // Two equal jobs that compute and then send for a share s of their period over a link that each can
 // fill: from evenly spread offsets each loses half of the time both send. By the ergodic mean that
 // is s^2 of the period (each other's traffic meets a share s of the time, and costs as much again
