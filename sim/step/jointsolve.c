@@ -290,8 +290,8 @@ static double mean_s(const struct joint *j, uint32_t i, uint32_t n_offsets)
     return sum / n_offsets;
 }
 
-// How far the second half of the offsets moved the mean of any job: also of those that are not asked
-// for, since one mean of four offsets may stand still by chance.
+// How far the second half of the offsets moved the mean of any job: also of those that are not
+// asked for, since one mean of four offsets may stand still by chance.
 static double moved(const struct joint *j, uint32_t n_offsets)
 {
     double most = 0;
