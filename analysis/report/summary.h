@@ -8,17 +8,19 @@
 #include "diag.h"
 #include "store.h"
 
-// Bits: colour, and characters beyond ASCII (block bars, plus-minus).
+// Bits: colour, characters beyond ASCII (block bars, plus-minus), and no bars, as lines of 100
+// columns do not fit.
 enum sand_style {
     SAND_STYLE_PLAIN = 0,
     SAND_STYLE_COLOUR = 1,
     SAND_STYLE_UNICODE = 2,
+    SAND_STYLE_NARROW = 4,
     SAND_STYLE_RICH = SAND_STYLE_COLOUR | SAND_STYLE_UNICODE
 };
 
 // What `out` can show. A terminal: colour, but with NO_COLOR set or TERM=dumb; Unicode where the
-// user's locale is UTF-8. Anything else is plain, the same bytes for everyone. The process's own
-// locale is neither used nor changed.
+// user's locale is UTF-8; no bars in less than 100 columns. Anything else is plain, the same bytes
+// for everyone. The process's own locale is neither used nor changed.
 enum sand_style sand_style_of(FILE *out);
 
 // Prints what a cluster owner asks first: what was run, MFU and goodput with 95 % intervals over

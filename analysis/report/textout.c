@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 // ---- style
@@ -23,6 +24,13 @@ static int locale_is_utf8(void)
     return length == 3;
 }
 
+static int is_narrow(FILE *out)
+{
+    struct winsize size;
+    return ioctl(fileno(out), TIOCGWINSZ, &size) == 0 && size.ws_col > 0 &&
+           size.ws_col < SAND_TEXT_WIDTH;
+}
+
 enum sand_style sand_style_of(FILE *out)
 {
     const char *const term = getenv("TERM");
@@ -32,7 +40,8 @@ enum sand_style sand_style_of(FILE *out)
     const int is_dumb = term == NULL || strcmp(term, "dumb") == 0;
     const int colour = !is_dumb && (no_colour == NULL || no_colour[0] == '\0');
     return (enum sand_style)((colour ? SAND_STYLE_COLOUR : 0) |
-                             (locale_is_utf8() ? SAND_STYLE_UNICODE : 0));
+                             (locale_is_utf8() ? SAND_STYLE_UNICODE : 0) |
+                             (is_narrow(out) ? SAND_STYLE_NARROW : 0));
 }
 
 // ---- figures
@@ -174,7 +183,7 @@ static void ascii_bar(FILE *out, double length)
 
 void sand_text_bar(FILE *out, enum sand_style style, double share)
 {
-    if (!(share > 0.0))
+    if (!(share > 0.0) || (style & SAND_STYLE_NARROW) != 0)
         return;
     const double length = (share < 1.0 ? share : 1.0) * SAND_TEXT_BAR;
     const int colour = (style & SAND_STYLE_COLOUR) != 0;

@@ -32,7 +32,8 @@ void sand_text_pad_left(FILE *out, const char *text, int width);
 // An empty line and a heading; `head` (may be "") is set behind the label column.
 void sand_text_heading(FILE *out, enum sand_style style, const char *title, const char *head);
 
-// A bar of at most SAND_TEXT_BAR characters for a share of 0..1, without trailing blanks.
+// A bar of at most SAND_TEXT_BAR characters for a share of 0..1, without trailing blanks; nothing
+// in a narrow style.
 void sand_text_bar(FILE *out, enum sand_style style, double share);
 
 // Words of `text`, wrapped at SAND_TEXT_WIDTH, every line indented by two and `hang` more after the

@@ -193,6 +193,23 @@ static void close_block(const struct block *block)
         H5Sclose(block->there);
 }
 
+hssize_t sand_h5_list_length(hid_t set, hid_t type)
+{
+    const hid_t stored = H5Dget_type(set);
+    const hid_t space = H5Dget_space(set);
+    hssize_t n = -1;
+    if (stored >= 0 && type >= 0 && space >= 0 && H5Tequal(stored, type) > 0 &&
+        H5Sget_simple_extent_ndims(space) == 1)
+        n = H5Sget_simple_extent_npoints(space);
+    if (space >= 0)
+        H5Sclose(space);
+    if (type >= 0)
+        H5Tclose(type);
+    if (stored >= 0)
+        H5Tclose(stored);
+    return n;
+}
+
 int sand_h5_read_block(hid_t set, hid_t type, hsize_t first, hsize_t n, void *elements)
 {
     struct block block;

@@ -48,6 +48,9 @@ int sand_h5_write_texts(hid_t at, const char *name, const char *rows, size_t wid
 int sand_h5_read_texts(struct sand_h5 *file, hid_t at, const char *name, struct sand_arena *arena,
                        char **rows, size_t *width, size_t *n);
 
+// Elements of a data set of one dimension whose type in the file is `type` (closed here), or -1.
+hssize_t sand_h5_list_length(hid_t set, hid_t type);
+
 // Elements first .. first + n of a data set of one dimension; `type` is theirs in memory.
 int sand_h5_read_block(hid_t set, hid_t type, hsize_t first, hsize_t n, void *elements);
 int sand_h5_write_block(hid_t set, hid_t type, hsize_t first, hsize_t n, const void *elements);

@@ -67,25 +67,6 @@ const struct sand_meta *sand_results_meta(const struct sand_results *results)
 // ---- tables
 // ---------------------------------------------------------------------------------------
 
-// The table's length, or -1 when the set is not one column of this type.
-static hssize_t column_length(hid_t set, const struct sand_column *column)
-{
-    const hid_t stored = H5Dget_type(set);
-    const hid_t wanted = sand_h5_cell_file_type(column->type);
-    const hid_t space = H5Dget_space(set);
-    hssize_t n = -1;
-    if (stored >= 0 && wanted >= 0 && space >= 0 && H5Tequal(stored, wanted) > 0 &&
-        H5Sget_simple_extent_ndims(space) == 1)
-        n = H5Sget_simple_extent_npoints(space);
-    if (space >= 0)
-        H5Sclose(space);
-    if (wanted >= 0)
-        H5Tclose(wanted);
-    if (stored >= 0)
-        H5Tclose(stored);
-    return n;
-}
-
 static enum sand_rc wrong_column(const struct sand_results *results,
                                  const struct sand_table_info *info,
                                  const struct sand_column *column, struct sand_diag *diag)
@@ -124,7 +105,9 @@ static enum sand_rc open_columns(struct reader *reader, hid_t group, struct sand
     for (size_t i = 0; i < reader->info->n_columns; i++) {
         const struct sand_column *const column = &reader->info->columns[i];
         reader->sets[i] = open_set(group, column->name);
-        const hssize_t n = reader->sets[i] < 0 ? -1 : column_length(reader->sets[i], column);
+        const hid_t set = reader->sets[i];
+        const hssize_t n =
+            set < 0 ? -1 : sand_h5_list_length(set, sand_h5_cell_file_type(column->type));
         if (n < 0 || (i > 0 && (size_t)n != reader->n))
             return wrong_column(reader->results, reader->info, column, diag);
         reader->n = (size_t)n;

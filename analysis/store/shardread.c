@@ -5,25 +5,6 @@
 #include "rowtype.h"
 #include "store.h"
 
-// Number of rows, or -1 when the set is not a list of exactly this table's rows.
-static hssize_t count_rows(hid_t set, const struct sand_table_info *info)
-{
-    const hid_t stored = H5Dget_type(set);
-    const hid_t wanted = sand_h5_row_file_type(info);
-    const hid_t space = H5Dget_space(set);
-    hssize_t n = -1;
-    if (stored >= 0 && wanted >= 0 && space >= 0 && H5Tequal(stored, wanted) > 0 &&
-        H5Sget_simple_extent_ndims(space) == 1)
-        n = H5Sget_simple_extent_npoints(space);
-    if (space >= 0)
-        H5Sclose(space);
-    if (wanted >= 0)
-        H5Tclose(wanted);
-    if (stored >= 0)
-        H5Tclose(stored);
-    return n;
-}
-
 static enum sand_rc check_table(struct sand_h5 *file, const struct sand_table_info *info,
                                 size_t *n_rows, struct sand_diag *diag)
 {
@@ -32,7 +13,7 @@ static enum sand_rc check_table(struct sand_h5 *file, const struct sand_table_in
         const hid_t set = H5Dopen2(file->id, info->name, H5P_DEFAULT);
         if (set < 0)
             return sand_h5_fail(file, "read", diag);
-        n = count_rows(set, info);
+        n = sand_h5_list_length(set, sand_h5_row_file_type(info));
         H5Dclose(set);
     }
     if (sand_h5_failed(file))

@@ -49,7 +49,10 @@ void sand_cli_progress_draw(void *self, double done, uint32_t units_done, uint32
     progress->units_done = units_done;
     progress->shown = 1;
     const int width = bar_width((int)sizeof full - 1), filled = (int)(done * width);
-    fprintf(stderr, "\r[%.*s%.*s] %5.1f%%", filled, full, width - filled, empty, done * 100.0);
+    fputc('\r', stderr);
+    if (width > 0)
+        fprintf(stderr, "[%.*s%.*s] ", filled, full, width - filled, empty);
+    fprintf(stderr, "%5.1f%%", done * 100.0);
     if (units > 0)
         fprintf(stderr, "  %" PRIu32 " of %" PRIu32 " replications", units_done, units);
     fflush(stderr);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "filegate.h"
@@ -107,6 +108,8 @@ Test(summary, plain_is_ascii_and_rich_is_not)
     print_to(text, sizeof text, 2, SAND_STYLE_PLAIN);
     for (const char *c = text; *c != '\0'; c++)
         cr_assert((unsigned char)*c < 0x7f && (*c == '\n' || *c >= ' '));
+    print_to(text, sizeof text, 2, SAND_STYLE_UNICODE | SAND_STYLE_NARROW);
+    cr_assert_null(strstr(text, "\u2588"), "no bars where they would be wrapped");
     print_to(text, sizeof text, 2, SAND_STYLE_RICH);
     cr_assert_not_null(strstr(text, "\u2588"));
     cr_assert_not_null(strstr(text, "\033[1m"));
@@ -190,6 +193,12 @@ Test(style, follows_the_users_locale_and_the_terminal)
     cr_assert_eq(sand_style_of(terminal), SAND_STYLE_RICH);
     cr_assert_eq(sand_style_of(file), SAND_STYLE_PLAIN, "a file says the same to everyone");
     setenv("NO_COLOR", "1", 1);
+    cr_assert_eq(sand_style_of(terminal), SAND_STYLE_UNICODE);
+    const struct winsize narrow = {.ws_row = 24, .ws_col = 99},
+                         wide = {.ws_row = 24, .ws_col = 100};
+    cr_assert_eq(ioctl(leader, TIOCSWINSZ, &narrow), 0);
+    cr_assert_eq(sand_style_of(terminal), SAND_STYLE_UNICODE | SAND_STYLE_NARROW);
+    cr_assert_eq(ioctl(leader, TIOCSWINSZ, &wide), 0);
     cr_assert_eq(sand_style_of(terminal), SAND_STYLE_UNICODE);
     unsetenv("NO_COLOR");
     setenv("TERM", "dumb", 1);
