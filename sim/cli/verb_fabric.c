@@ -39,7 +39,7 @@ enum sand_rc sand_cli_with_graph(const struct sand_cli_load *load, sand_cli_grap
     struct sand_diag diag = {0};
     struct sand_spec *spec = NULL;
     struct sand_graph *graph = NULL;
-    enum sand_rc rc = sand_cli_load_spec(load, &spec, &diag);
+    enum sand_rc rc = sand_cli_load_file(load, sand_spec_load_cluster, &spec, &diag);
     const struct sand_experiment *experiment = rc == SAND_OK ? sand_spec_experiment(spec) : NULL;
     if (experiment)
         rc = sand_graph_build(&experiment->cluster, &graph, &diag);
@@ -99,7 +99,7 @@ enum sand_rc sand_cli_run_on_cluster(int argc, char **argv, const char *doc_text
     struct sand_spec *spec = NULL;
     struct sand_diag diag = {0};
     sand_cli_parse_on_cluster(argc, argv, doc_text, &asked);
-    enum sand_rc rc = sand_cli_load_spec(&asked.load, &spec, &diag);
+    enum sand_rc rc = sand_cli_load_file(&asked.load, sand_spec_load_cluster, &spec, &diag);
     if (rc == SAND_OK)
         rc = work(&sand_spec_experiment(spec)->cluster, asked.is_json, &diag);
     if (spec)

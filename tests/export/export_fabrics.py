@@ -185,6 +185,8 @@ def twins(folder):
         if done.returncode != 0:
             continue
         check(f"<{kind} " in cluster.read_text(), f"{fabric} is no {kind} again")
+        shown = run("fabric", "show", cluster)  # the cluster alone
+        check(shown.returncode == 0 and f"{nodes} dgx-h100" in shown.stdout, f"{fabric}: {shown.stderr}")
         two = experiment(folder, f"two{number}", f'<xi:include href="{cluster.name}"/>', JOB)
         steps = [json.loads(run("step", path, "--format=json").stdout or "{}") for path in (one, two)]
         check(steps[0].get("step_s", -1) == steps[1].get("step_s", -2), f"{fabric}: {steps}")
