@@ -74,11 +74,23 @@ static double misses(const struct sand_routing *r, double first, double end)
     return none / choose(groups, chosen);
 }
 
+static uint32_t greatest_common_divisor(uint32_t a, uint32_t b)
+{
+    while (b != 0) {
+        const uint32_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
 double sand_routing_reach(const struct sand_routing *routing, uint32_t parts)
 {
+    const uint32_t groups = routing->groups > 1 ? routing->groups : 1;
+    const uint32_t alike = greatest_common_divisor(parts, groups); // after so many they repeat
     const double share = (double)routing->experts / parts;
     double reached = 0;
-    for (uint32_t i = 0; i < parts; i++)
+    for (uint32_t i = 0; i < parts / alike; i++)
         reached += 1 - misses(routing, i * share, (i + 1) * share);
-    return reached;
+    return alike * reached;
 }

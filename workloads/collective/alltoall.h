@@ -25,7 +25,7 @@ struct sand_routing {
 
 // Of `parts` equal shares of the experts, consecutive ones in each, how many a token reaches in the
 // mean. `parts` and `groups` divide the experts, and the chosen groups have `top_k`.
-// O(parts x (parts + top_k)).
+// O(unlike parts x groups x top_k).
 double sand_routing_reach(const struct sand_routing *routing, uint32_t parts);
 
 // One all-to-all over `ranks` ranks, `domain_ranks` of them in each scale-up domain (a divisor; 1:

@@ -321,6 +321,37 @@ static uint32_t even_layers(uint32_t layers, uint32_t chunks, uint32_t index)
     return short_one ? most - 1 : most;
 }
 
+// Layers of all chunks before the `index`-th of them.
+static uint32_t even_layers_before(uint32_t layers, uint32_t chunks, uint32_t index)
+{
+    const uint32_t most = (layers + chunks - 1) / chunks;
+    const uint32_t missing = most * chunks - layers;
+    const uint32_t from_front = (missing + 1) / 2, full_until = chunks - missing / 2;
+    const uint32_t front = index < from_front ? index : from_front;
+    return index * most - front - (index > full_until ? index - full_until : 0);
+}
+
+// Layers of the chunks before the `position`-th in the order of the model.
+static uint32_t layers_before(const struct sand_transformer *model, const struct sand_split *split,
+                              uint32_t position)
+{
+    const uint32_t of_first = (position + split->pp - 1) / split->pp,
+                   of_last = position / split->pp;
+    uint64_t layers, chunks;
+    uint32_t given = 0, others = position;
+    rest_of_layers(model, split, &layers, &chunks);
+    if (split->first_layers > 0) {
+        given += of_first * (split->first_layers / split->virtual_stages);
+        others -= of_first;
+    }
+    if (split->last_layers > 0) {
+        given += of_last * (split->last_layers / split->virtual_stages);
+        others -= of_last;
+    }
+    return given +
+           (chunks > 0 ? even_layers_before((uint32_t)layers, (uint32_t)chunks, others) : 0);
+}
+
 uint32_t sand_split_layers(const struct sand_transformer *model, const struct sand_split *split,
                            uint32_t stage, uint32_t chunk)
 {
@@ -351,7 +382,6 @@ struct sand_layer_census sand_split_census(const struct sand_transformer *model,
     const uint32_t n = sand_split_layers(model, split, stage, chunk);
     uint32_t first = 0;
     if (model->experts.n > 0 || model->window.tokens > 0)
-        for (uint32_t i = 0; i < chunk * split->pp + stage; i++)
-            first += sand_split_layers(model, split, i % split->pp, i / split->pp);
+        first = layers_before(model, split, chunk * split->pp + stage);
     return sand_model_census(model, first, n);
 }

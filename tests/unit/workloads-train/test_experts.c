@@ -185,6 +185,31 @@ static void refused(const struct sand_transformer *model, const struct sand_spli
     sand_diag_clear(&diag);
 }
 
+// A census takes up where the chunks before it end: all of them together are that of the model.
+Test(experts, censuses_of_chunks_follow_each_other)
+{
+    const struct sand_transformer model = deepseek();
+    for (uint32_t pp = 3; pp <= 16; pp++)
+        for (uint32_t v = 1; v <= 3; v++)
+            for (uint32_t given = 0; given < 4; given++) {
+                struct sand_split split = experts_split(1, pp, 1, 1);
+                split.virtual_stages = v;
+                split.first_layers = given & 1 ? v * 2 : 0;
+                split.last_layers = given & 2 ? v : 0;
+                uint32_t first = 0;
+                for (uint32_t i = 0; i < pp * v; i++) {
+                    const uint32_t n = sand_split_layers(&model, &split, i % pp, i / pp);
+                    const struct sand_layer_census want = sand_model_census(&model, first, n),
+                                                   got = sand_split_census(&model, &split, i % pp,
+                                                                           i / pp);
+                    cr_assert_eq(memcmp(&want, &got, sizeof got), 0, "pp %u x %u, chunk %u", pp, v,
+                                 i);
+                    first += n;
+                }
+                cr_assert_eq(first, model.n_layers);
+            }
+}
+
 // Selective recomputation keeps the latents and not what is computed from them; fp8 recipes keep
 // what products read in one byte. By hand, per token.
 Test(experts, selective_keeps_latents)
