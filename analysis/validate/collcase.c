@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gpuname.h"
+#include "namewords.h"
 
 enum { MOST_GPUS = 1 << 20 }; // of a row: its fabric is built
 
@@ -265,7 +265,7 @@ static void find_rules(const struct sand_coll_rules *rules, struct sand_coll_cas
     }
     for (size_t i = 0, most = 0; c->machine == NULL && i < rules->n_machines; i++) {
         const struct sand_coll_machine *m = &rules->machines[i];
-        const size_t words = m->gpu ? (size_t)sand_gpu_name_words(m->gpu, gpu) : 0;
+        const size_t words = m->gpu ? (size_t)sand_name_words(m->gpu, gpu) : 0;
         if (words > most && contains(platform, m->platform) && contains(network, m->network)) {
             most = words;
             by_words = m;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gpuname.h"
+#include "namewords.h"
 #include "steprest.h"
 #include "train.h"
 
@@ -133,10 +133,19 @@ static int has_experts(const struct sand_step_case *c)
 static const struct sand_step_known *known_model(const struct sand_step_rules *rules,
                                                  const struct sand_step_case *c)
 {
-    for (size_t i = 0; i < rules->n_knowns; i++)
-        if (begins(cell(c, SAND_STEP_MODEL), rules->knowns[i].name))
+    const char *name = cell(c, SAND_STEP_MODEL);
+    const struct sand_step_known *best = NULL;
+    int most = 0;
+    for (size_t i = 0; i < rules->n_knowns; i++) {
+        const int words = sand_name_words(rules->knowns[i].name, name);
+        if (begins(name, rules->knowns[i].name))
             return &rules->knowns[i];
-    return NULL;
+        if (words > most) {
+            most = words;
+            best = &rules->knowns[i];
+        }
+    }
+    return best;
 }
 
 // Takes the known model's figure where the row has none, which makes the row ill specified unless
@@ -158,8 +167,12 @@ static void take(struct sand_step_case *c, const struct sand_step_known *known,
 static void read_widths(struct sand_step_case *c)
 {
     struct sand_transformer *m = &c->model;
-    m->n_layers = needed(c, SAND_STEP_LAYERS);
-    m->hidden = needed(c, SAND_STEP_HIDDEN);
+    m->n_layers = whole(c, SAND_STEP_LAYERS);
+    m->hidden = whole(c, SAND_STEP_HIDDEN);
+    if (m->n_layers == 0 || m->hidden == 0)
+        judge(c, SAND_STEP_SKIPPED, "%s is not given, and no rule knows the model \"%.40s\"",
+              sand_step_column_name(m->n_layers == 0 ? SAND_STEP_LAYERS : SAND_STEP_HIDDEN),
+              cell(c, SAND_STEP_MODEL));
     m->n_heads = assumed(c, SAND_STEP_HEADS, m->hidden / 128);
     m->n_kv_heads = or_else(whole(c, SAND_STEP_KV_HEADS), m->n_heads);
     m->ffn_hidden = or_else(whole(c, SAND_STEP_FFN), 4 * m->hidden);
@@ -474,7 +487,7 @@ static const struct sand_step_machine *machine_by_words(const struct sand_step_r
     int most = 0;
     for (size_t i = 0; i < rules->n_machines; i++) {
         const struct sand_step_machine *m = &rules->machines[i];
-        const int words = sand_gpu_name_words(m->gpu, gpu);
+        const int words = sand_name_words(m->gpu, gpu);
         if (words > most && strstr(network, m->network ? m->network : "") != NULL) {
             most = words;
             best = m;

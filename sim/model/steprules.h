@@ -37,16 +37,16 @@ struct sand_step_stack {
 };
 
 // The rows on this hardware: `gpu` is the whole cell, `network` is contained in it. First match;
-// where no cell is equal, the machine of most words that are all in the cell (gpuname.h).
+// where no cell is equal, the machine of most words that are all in the cell (namewords.h).
 struct sand_step_machine {
     const char *id;
     const char *gpu, *network;
     const struct sand_node_type *node;
 };
 
-// The rows whose model begins with `name`: what the columns do not tell is this model's. `whole`:
-// the name is of this model alone, never of a shorter proxy, so that blank widths leave nothing
-// open.
+// The rows whose model begins with `name`, or else has most of its words (namewords.h): what the
+// columns do not tell is this model's. `whole`: the name is of this model alone, never of a shorter
+// proxy, so that blank widths leave nothing open.
 struct sand_step_known {
     const char *id;
     const char *name;

@@ -1,6 +1,6 @@
-// Words of an accelerator's name, brought to one spelling.
+// Words of a name, brought to one spelling.
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "gpuname.h"
+#include "namewords.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -31,7 +31,8 @@ static void add(struct words *words, const char *text, size_t n)
 // "80gb" and "80gib" are 80g, "sxm5" is sxm; families stand apart from their numbers ("rtx4090").
 static void add_spelled(struct words *words, const char *text, size_t n)
 {
-    static const char *const families[] = {"rtx", "tpu", "gaudi", "trainium", "instinct"};
+    static const char *const families[] = {"rtx",   "tpu",  "gaudi", "trainium",
+                                           "llama", "qwen", "gemma"};
     for (size_t i = 0; i < sizeof families / sizeof families[0]; i++) {
         const size_t length = strlen(families[i]);
         if (n > length && memcmp(text, families[i], length) == 0) {
@@ -67,7 +68,7 @@ static void split(const char *name, struct words *words)
     }
 }
 
-int sand_gpu_name_words(const char *rule, const char *name)
+int sand_name_words(const char *rule, const char *name)
 {
     struct words wanted, given;
     split(rule, &wanted);

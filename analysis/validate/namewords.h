@@ -1,12 +1,12 @@
-// Names of accelerators as people write them.
+// Names of accelerators and models as people write them.
 // SPDX-License-Identifier: GPL-2.0-or-later
-#ifndef SAND_ANALYSIS_VALIDATE_GPUNAME_H
-#define SAND_ANALYSIS_VALIDATE_GPUNAME_H
+#ifndef SAND_ANALYSIS_VALIDATE_NAMEWORDS_H
+#define SAND_ANALYSIS_VALIDATE_NAMEWORDS_H
 
 // How many words of `rule` there are if `name` has all of them, in any order and case; else 0.
 // "A100 40GB PCIe", "A100-PCIe-40G" and "NVIDIA A100-PCIE-40GB" have the same words, so have
 // "TPUv4" and "TPU v4", "H100-SXM5" and "H100 SXM". Unlike parts of words never match: "H200" has
 // no "H20".
-int sand_gpu_name_words(const char *rule, const char *name);
+int sand_name_words(const char *rule, const char *name);
 
 #endif
