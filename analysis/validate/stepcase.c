@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "namewords.h"
+#include "stepfind.h"
 #include "steprest.h"
 #include "train.h"
 
@@ -130,24 +130,6 @@ static int has_experts(const struct sand_step_case *c)
     return text[0] != '\0' && strcmp(text, "0") != 0;
 }
 
-static const struct sand_step_known *known_model(const struct sand_step_rules *rules,
-                                                 const struct sand_step_case *c)
-{
-    const char *name = cell(c, SAND_STEP_MODEL);
-    const struct sand_step_known *best = NULL;
-    int most = 0;
-    for (size_t i = 0; i < rules->n_knowns; i++) {
-        const int words = sand_name_words(rules->knowns[i].name, name);
-        if (begins(name, rules->knowns[i].name))
-            return &rules->knowns[i];
-        if (words > most) {
-            most = words;
-            best = &rules->knowns[i];
-        }
-    }
-    return best;
-}
-
 // Takes the known model's figure where the row has none, which makes the row ill specified unless
 // its name tells all.
 static void take(struct sand_step_case *c, const struct sand_step_known *known,
@@ -190,7 +172,7 @@ static void read_widths(struct sand_step_case *c)
 static void read_model(const struct sand_step_rules *rules, struct sand_step_case *c)
 {
     struct sand_transformer *m = &c->model;
-    const struct sand_step_known *known = known_model(rules, c);
+    const struct sand_step_known *known = sand_step_find_known(rules, c->row);
     if (known != NULL) {
         *m = *known->model;
         take(c, known, SAND_STEP_LAYERS, &m->n_layers);
@@ -391,8 +373,8 @@ static void read_global_batch(struct sand_step_case *c, uint64_t replicas)
 static void read_sizes(struct sand_step_case *c)
 {
     struct sand_split *s = &c->job.split;
-    s->tp = assumed(c, SAND_STEP_TP, 0);
-    s->pp = assumed(c, SAND_STEP_PP, 0);
+    s->tp = whole(c, SAND_STEP_TP);
+    s->pp = whole(c, SAND_STEP_PP);
     s->cp = or_else(whole(c, SAND_STEP_CP), 1);
     s->virtual_stages = s->pp != 1 ? or_else(whole(c, SAND_STEP_VP), 1) : 1;
     s->micro_batch = assumed(c, SAND_STEP_MICRO_BATCH, 1);
@@ -436,6 +418,9 @@ static void read_split(const struct sand_step_rules *rules, struct sand_step_cas
     read_sizes(c);
     if (c->class == SAND_STEP_SKIPPED)
         return;
+    const uint32_t tp = s->tp, pp = s->pp;
+    s->tp = or_else(tp, 1); // until one is found that fits
+    s->pp = or_else(pp, 1);
     s->order = c->stack->order;
     s->attention = c->stack->attention;
     read_sequence_parallel(c);
@@ -443,9 +428,16 @@ static void read_split(const struct sand_step_rules *rules, struct sand_step_cas
     read_sharding(c);
     read_recompute(c);
     read_precision(c);
-    if (s->tp > 0 && s->pp > 0)
+    if (tp > 0 && pp > 0)
         return;
+    s->tp = tp;
+    s->pp = pp;
     sand_step_rest_split(rules, whole(c, SAND_STEP_GPUS), c->machine->node->n_gpus, c);
+    judge(c, SAND_STEP_ILL, "%s not given, the first split that fits has tp %u, pp %u",
+          tp > 0   ? "PP is"
+          : pp > 0 ? "TP is"
+                   : "TP and PP are",
+          s->tp, s->pp);
     read_sequence_parallel(c);
     read_experts(c);
     read_sharding(c);
@@ -480,39 +472,11 @@ static void build_cluster(struct sand_step_case *c)
                                                   .link = c->node.nic};
 }
 
-static const struct sand_step_machine *machine_by_words(const struct sand_step_rules *rules,
-                                                        const char *gpu, const char *network)
-{
-    const struct sand_step_machine *best = NULL;
-    int most = 0;
-    for (size_t i = 0; i < rules->n_machines; i++) {
-        const struct sand_step_machine *m = &rules->machines[i];
-        const int words = sand_name_words(m->gpu, gpu);
-        if (words > most && strstr(network, m->network ? m->network : "") != NULL) {
-            most = words;
-            best = m;
-        }
-    }
-    return best;
-}
-
 static void find_rules(const struct sand_step_rules *rules, struct sand_step_case *c)
 {
-    const char *gpu = cell(c, SAND_STEP_GPU), *network = cell(c, SAND_STEP_NETWORK);
-    for (size_t i = rules->n_stacks; i-- > 0;) {
-        const struct sand_step_stack *s = &rules->stacks[i];
-        if (strstr(cell(c, SAND_STEP_SOURCE), s->source ? s->source : "") != NULL &&
-            begins(gpu, s->gpu ? s->gpu : "") &&
-            begins(cell(c, SAND_STEP_SHARDING), s->sharding ? s->sharding : ""))
-            c->stack = s;
-    }
-    for (size_t i = rules->n_machines; i-- > 0;) {
-        const struct sand_step_machine *m = &rules->machines[i];
-        if (strcasecmp(gpu, m->gpu) == 0 && strstr(network, m->network ? m->network : "") != NULL)
-            c->machine = m;
-    }
-    if (c->machine == NULL)
-        c->machine = machine_by_words(rules, gpu, network);
+    const char *gpu = cell(c, SAND_STEP_GPU);
+    c->stack = sand_step_find_stack(rules, c->row);
+    c->machine = sand_step_find_machine(rules, c->row);
     for (size_t i = 0; i < rules->n_flags; i++)
         if (strcmp(cell(c, SAND_STEP_ID), rules->flags[i].id) == 0)
             judge(c, SAND_STEP_ILL, "%s", rules->flags[i].why);

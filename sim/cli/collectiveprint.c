@@ -121,6 +121,20 @@ static void explain_tier(FILE *out, const char *name, double bytes, double Bps, 
     fprintf(out, "  %-9s %.0f B / %s = %.2f us, %s\n", name, bytes, rate, 1e6 * bytes / Bps, where);
 }
 
+static void explain_scaleup(const struct sand_collective_view *v, const struct sand_coll_terms *t,
+                            FILE *out)
+{
+    const struct sand_comm *c = v->comm;
+    char where[160] = "through the port of a GPU";
+    if (c->torus_dims > 0)
+        snprintf(where, sizeof where,
+                 "of a chip's links those in %" PRIu32 " dimension%s, %.3g of its rate (%s)",
+                 c->torus_dims, c->torus_dims > 1 ? "s" : "", c->scaleup_share, c->scaleup->id);
+    else if (c->scaleup_most_Bps > 0)
+        snprintf(where, sizeof where, "through the port of a GPU, or between processors");
+    explain_tier(out, "scale-up", t->scaleup_B, t->scaleup_Bps, where);
+}
+
 static void explain_network(const struct sand_collective_view *v, const struct sand_coll_terms *t,
                             FILE *out)
 {
@@ -143,7 +157,7 @@ static void explain_size(const struct sand_collective_view *v, size_t i, FILE *o
     if (t->messages_s > 0)
         fprintf(out, " + %.2f (messages one after another)", 1e6 * t->messages_s);
     fprintf(out, " = %.2f us\n", 1e6 * t->latency_s);
-    explain_tier(out, "scale-up", t->scaleup_B, t->scaleup_Bps, "through the port of a GPU");
+    explain_scaleup(v, t, out);
     explain_network(v, t, out);
     if (t->scaleup_B > 0 && t->network_B > 0)
         fprintf(out, "  %-9s (scale-up^%g + network^%g)^(1/%g) = %.2f us\n", "both", s, s, s,

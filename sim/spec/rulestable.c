@@ -140,7 +140,9 @@ static const struct spec_field known_fields[] = {
     {.name = "id", SPEC_MEMBER(SPEC_ID, struct sand_step_known, id), .doc = "Name in reports."},
     {.name = "name",
      SPEC_MEMBER(SPEC_TEXT, struct sand_step_known, name),
-     .doc = "Text that the row's model begins with; the first that fits counts."},
+     .doc =
+         "Text that the row's model begins with; the first that fits counts, else the one of most "
+         "words that the cell has all."},
     {.name = "whole",
      SPEC_MEMBER(SPEC_YESNO, struct sand_step_known, whole),
      SPEC_PRESET("no"),

@@ -486,3 +486,86 @@ Test(report, figures_by_hand)
     free(text);
     sand_step_rows_clear(&rows);
 }
+
+// ---- what rows leave open -----------------------------------------------------------------------
+
+// Without TP and PP the first split counts that fits: here one GPU holds 1.5e9 parameters with
+// their state shared out, and not 26e9 that every copy would hold.
+Test(rest, splits_that_are_not_given_are_the_first_that_fit)
+{
+    struct sand_step_case *c = &cases[0];
+    read_rows("a,Measured by A" DENSE ",,,1,,1,64,bf16,full,,fast,1.5,,\n"
+              "b,Measured by A,yes,M,64,6144,64,64,24576,32000,2048,,G1,16,2,,,,1,none,1,64,bf16,"
+              "full,,fast,1.5,,\n"
+              "c,Measured by A" DENSE ",,,1,,1,8,bf16,full,,fast,1.5,,\n");
+    cr_expect_eq(c->class, SAND_STEP_ILL);
+    cr_expect(c->job.split.tp == 1 && c->job.split.pp == 1 && c->job.split.dp == 16);
+    cr_expect_gt(cases[1].job.split.tp * cases[1].job.split.pp, 4u);
+    cr_expect_eq(cases[1].job.split.tp * cases[1].job.split.pp * cases[1].job.split.dp, 16u);
+    // Eight sequences do for eight replicas at most.
+    cr_expect_eq(cases[2].job.split.tp, 2u);
+    cr_expect_eq(cases[2].job.split.dp, 8u);
+    sand_step_rows_clear(&rows);
+}
+
+// 16 GPUs at 100 TFLOP/s each: six FLOPs a weight and token, twelve a key and column of attention
+// without the mask, half of them with it.
+Test(rest, times_behind_flops)
+{
+    struct sand_step_stack counting[] = {stacks[0], stacks[0]};
+    counting[0].id = "full";
+    counting[0].source = "full";
+    counting[0].counts = SAND_COUNTS_FULL;
+    counting[1].id = "causal";
+    counting[1].source = "causal";
+    counting[1].counts = SAND_COUNTS_CAUSAL;
+    struct sand_step_rules mine = rules;
+    mine.stacks = counting;
+    mine.n_stacks = 2;
+    static const char text[] =
+        "id,source,model,layers,hidden,heads,ffn_hidden,vocab,seq_len,gpu,gpus,TP,PP,zero_or_fsdp,"
+        "micro_batch,global_batch,precision,tflops_per_gpu\n"
+        "a,full,M,4,1024,8,4096,32000,2048,G1,16,1,1,FSDP,2,64,bf16,100\n"
+        "b,causal,M,4,1024,8,4096,32000,2048,G1,16,1,1,FSDP,2,64,bf16,100\n";
+    struct sand_diag diag = {0};
+    cr_assert_eq(read_text(text, &diag), SAND_OK);
+    const double weights = 4 * 12 * 1024.0 * 1024 + 32000 * 1024.0, tokens = 64 * 2048;
+    for (int causal = 0; causal < 2; causal++) {
+        struct sand_step_case c;
+        sand_step_case_read(&mine, &rows.rows[causal], &c);
+        const double attention = 12.0 * 4 * 2048 * 1024 / (causal ? 2 : 1);
+        const double expected_s = tokens * (6 * weights + attention) / (16 * 100e12);
+        cr_expect_eq(c.class, SAND_STEP_APART, "%s", c.why);
+        cr_expect_float_eq(c.measured_s / expected_s, 1, 1e-9, "%g, expected %g", c.measured_s,
+                           expected_s);
+    }
+    sand_step_rows_clear(&rows);
+    sand_diag_clear(&diag);
+}
+
+// A name that is of one model alone tells the widths that a row leaves blank.
+Test(rest, whole_models_by_their_names)
+{
+    struct sand_step_known whole[] = {knowns[0]};
+    whole[0].name = "Big Model-7B";
+    whole[0].whole = 1;
+    struct sand_step_rules mine = rules;
+    mine.knowns = whole;
+    mine.n_knowns = 1;
+    static const char text[] =
+        "id,source,model,layers,hidden,heads,ffn_hidden,vocab,seq_len,gpu,gpus,TP,PP,zero_or_fsdp,"
+        "micro_batch,global_batch,precision,iter_time_s,EP,moe_experts,moe_topk\n"
+        "a,Measured by A,7b big model,,,,,,2048,G1,16,1,1,FSDP,2,64,bf16,1,,,\n"
+        "b,Measured by A,7c big model,,,,,,2048,G1,16,1,1,FSDP,2,64,bf16,1,,,\n";
+    struct sand_diag diag = {0};
+    struct sand_step_case c;
+    cr_assert_eq(read_text(text, &diag), SAND_OK);
+    sand_step_case_read(&mine, &rows.rows[0], &c);
+    cr_expect_eq(c.class, SAND_STEP_SCORED, "%s", c.why);
+    cr_expect_eq(c.model.n_layers, whole[0].model->n_layers);
+    sand_step_case_read(&mine, &rows.rows[1], &c);
+    cr_expect_eq(c.class, SAND_STEP_SKIPPED);
+    cr_expect(strstr(c.why, "no rule knows the model \"7c big model\"") != NULL, "%s", c.why);
+    sand_step_rows_clear(&rows);
+    sand_diag_clear(&diag);
+}
