@@ -102,6 +102,24 @@ static void print_ratios(const struct report *r)
     }
 }
 
+// A line for every distance, or for several of a torus, which has dozens.
+static void print_classes(const struct sand_graph_distances *d, uint64_t all)
+{
+    enum { MOST_LINES = 16 };
+    const uint32_t width = 1 + (d->diameter - (d->diameter > 0)) / MOST_LINES;
+    for (uint32_t hops = 1; hops <= d->diameter; hops += width) {
+        uint64_t pairs = 0;
+        for (uint32_t i = hops; i < hops + width && i <= SAND_GRAPH_MAX_HOPS; i++)
+            pairs += d->pairs[i];
+        if (pairs > 0 && width > 1)
+            printf("  %2" PRIu32 " to %2" PRIu32 " switches %.4g %% of pairs\n", hops,
+                   hops + width - 1, 100 * (double)pairs / (double)all);
+        else if (pairs > 0)
+            printf("  %2" PRIu32 " switch%s      %.4g %% of pairs\n", hops, hops > 1 ? "es" : "  ",
+                   100 * (double)pairs / (double)all);
+    }
+}
+
 static void print_distances(const struct report *r)
 {
     const struct sand_graph_distances *d = &r->distances;
@@ -114,10 +132,7 @@ static void print_distances(const struct report *r)
     if (d->n_searches < d->n_classes)
         printf(" (from %" PRIu32 " of %" PRIu32 " kinds of leaf)", d->n_searches, d->n_classes);
     printf("\n");
-    for (uint32_t hops = 1; hops <= SAND_GRAPH_MAX_HOPS; hops++)
-        if (d->pairs[hops] > 0)
-            printf("  %2" PRIu32 " switch%s      %.4g %% of pairs\n", hops, hops > 1 ? "es" : "  ",
-                   100 * (double)d->pairs[hops] / (double)all);
+    print_classes(d, all);
     if (d->pairs[0] > 0)
         printf("  no network path  %.4g %% of pairs%s\n", 100 * (double)d->pairs[0] / (double)all,
                r->graph->is_relayed ? ": over the scale-up domain of a node" : "");
