@@ -163,7 +163,7 @@ Test(import_words, names_of_node_types)
     cr_expect(a.rc == SAND_ERR_INPUT && count_messages(&a, "did you mean \"dgx-h") == 1);
     clear(&a);
     a = import_text(SAND_IMPORT_SLURM_NODES, text, (struct sand_import_options){.node = "../x"});
-    cr_expect(a.rc == SAND_ERR_INPUT && count_messages(&a, "there are a100-4x100, dgx-a100") == 1);
+    cr_expect(a.rc == SAND_ERR_INPUT && count_messages(&a, "there are a100-4x100, ") == 1);
     clear(&a);
 }
 
