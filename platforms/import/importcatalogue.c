@@ -175,11 +175,12 @@ static const struct {
     uint32_t sm;
     const char *node;
 } generations[] = {
-    {"gb200", 0, "gb200-nvl72"},   {"h100", 90, "dgx-h100"},      {"h200", 90, "dgx-h200"},
-    {"h800", 90, "h800-8x400"},    {"h20", 90, "h20-8x400"},      {"a100", 80, "dgx-a100"},
-    {"l40s", 89, "l40s-8"},        {"b200", 100, "dgx-b200"},     {"b300", 103, "dgx-b300"},
-    {"mi250x", 0, "mi250x-4x200"}, {"mi300x", 0, "mi300x-8x400"}, {"mi325x", 0, "mi325x-8x400"},
-    {"mi355x", 0, "mi355x-8x400"}, {"v100", 70, "dgx2-v100"}};
+    {"gb200", 0, "gb200-nvl72"},   {"gb300", 0, "gb300-nvl72"},   {"gh200", 0, "gh200-4x200"},
+    {"a800", 0, "a800-8x200"},     {"mi350x", 0, "mi350x-8x400"}, {"h100", 90, "dgx-h100"},
+    {"h200", 90, "dgx-h200"},      {"h800", 90, "h800-8x400"},    {"h20", 90, "h20-8x400"},
+    {"a100", 80, "dgx-a100"},      {"l40s", 89, "l40s-8"},        {"b200", 100, "dgx-b200"},
+    {"b300", 103, "dgx-b300"},     {"mi250x", 0, "mi250x-4x200"}, {"mi300x", 0, "mi300x-8x400"},
+    {"mi325x", 0, "mi325x-8x400"}, {"mi355x", 0, "mi355x-8x400"}, {"v100", 70, "dgx2-v100"}};
 
 const char *import_node_of_gpu(const char *gpu_name)
 {
@@ -219,10 +220,12 @@ const char *import_node_of_pci(const char *vendor, const char *device)
         {"10de", "2901", "dgx-b200"},     // B200
         {"10de", "2941", "gb200-nvl72"},  // HGX GB200
         {"10de", "3182", "dgx-b300"},     // B300 SXM6
+        {"10de", "2342", "gh200-4x200"},  // GH200 120GB
         {"10de", "31c2", "gb300-nvl72"},  // GB300
         {"1002", "740c", "mi250x-4x200"}, // MI250X
         {"1002", "74a1", "mi300x-8x400"}, // MI300X
         {"1002", "74a5", "mi325x-8x400"}, // MI325X
+        {"1002", "75a0", "mi350x-8x400"}, // MI350X
         {"1002", "75a3", "mi355x-8x400"}, // MI355X
     };
     for (size_t i = 0; i < sizeof devices / sizeof *devices; i++)
