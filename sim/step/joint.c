@@ -119,7 +119,8 @@ static void place(const struct sand_joint_question *q, struct placed *placed,
 {
     qsort(placed, q->n, sizeof *placed, compare_placed);
     p->asked = p->n;
-    for (uint32_t i = 0; i < p->n && p->asked == p->n; i++)
+    // Those who are played together have one answer for all.
+    for (uint32_t i = 0; !p->together && i < p->n && p->asked == p->n; i++)
         if (placed[i].asked + 1 == q->asked)
             p->asked = first_equal(placed, i);
     for (uint32_t i = 0; i < p->n; i++) {

@@ -109,29 +109,41 @@ Test(joint, skeletons_are_within_a_percent_of_pipelines, .timeout = 300)
     }
 }
 
-// Which of two equal jobs is asked for makes no problem of its own, and it is played with the
-// other: from no more offsets than both.
+static void digest_of(const struct pair *p, const struct sand_step_question *steps, size_t n,
+                      uint32_t asked, uint8_t digest[32])
+{
+    const struct sand_joint_question question = {
+        .steps = steps, .n = n, .links = p->links, .n_links = p->n_links, .asked = asked};
+    struct sand_joint_problem *problem = fixture_prepare(&question);
+    sand_joint_digest(problem, digest);
+    sand_joint_problem_free(problem);
+}
+
+// Few jobs are one question, whoever is asked for. Of more, which of two equal jobs is asked for
+// makes no problem of its own, which kind of job does.
 Test(joint, equal_jobs_are_one_question)
 {
     struct pair p;
     pair_init(&p, &shapes[0]);
-    uint8_t digests[3][32];
-    static struct sand_joint_solution solutions[3];
-    for (uint32_t asked = 0; asked < 3; asked++) {
-        const struct sand_joint_question question = {
-            .steps = p.steps, .n = 2, .links = p.links, .n_links = p.n_links, .asked = asked};
-        struct sand_joint_problem *problem = fixture_prepare(&question);
-        sand_joint_digest(problem, digests[asked]);
-        if (asked > 0)
-            cr_expect_eq(sand_joint_place(problem, asked - 1), 0, "it is the first part");
-        sand_joint_problem_free(problem);
-        solutions[asked] = fixture_joint(&question, NULL);
+    struct sand_job_spec other = p.f.job;
+    other.split.global_batch *= 2;
+    struct sand_step_question steps[5];
+    for (int i = 0; i < 5; i++) {
+        steps[i] = p.steps[i % 2];
+        if (i == 4)
+            steps[i].job = &other;
     }
-    cr_expect_leq(solutions[1].n_offsets, solutions[0].n_offsets);
-    cr_expect_float_eq(solutions[1].parts[0].step_s, solutions[0].parts[0].step_s,
-                       0.01 * solutions[0].parts[0].step_s);
-    cr_expect_arr_eq(digests[1], digests[2], 32);
-    cr_expect_arr_neq(digests[0], digests[1], 32, "all of them is another question");
+    uint8_t digests[5][32], all[32];
+    digest_of(&p, steps, 2, 0, all);
+    digest_of(&p, steps, 2, 1, digests[0]);
+    cr_expect_arr_eq(all, digests[0], 32);
+    for (uint32_t i = 0; i < 5; i++)
+        digest_of(&p, steps, 5, i + 1, digests[i]);
+    digest_of(&p, steps, 5, 0, all);
+    cr_expect_arr_eq(digests[0], digests[2], 32);
+    cr_expect_arr_eq(digests[1], digests[3], 32);
+    cr_expect_arr_neq(digests[0], digests[4], 32);
+    cr_expect_arr_neq(digests[0], all, 32);
     pair_free(&p);
 }
 
