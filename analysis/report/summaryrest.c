@@ -111,7 +111,7 @@ static void print_power(FILE *out, enum sand_style style, const struct sand_over
 // ---- assumptions
 // ------------------------------------------------------------------------------------
 
-// Length of "gpu h100-sxm-80g: " in "gpu h100-sxm-80g: idle_power"; 0 without one.
+// Length of "gpu h100-sxm-80g: " in "gpu h100-sxm-80g: tile_m"; 0 without one.
 static size_t subject_length(const char *assumption)
 {
     const char *const colon = strstr(assumption, ": ");

@@ -250,7 +250,7 @@ static int read_table(struct import_job *job, struct inventory *inventory,
 static int read_inventory(struct import_job *job, struct inventory *inventory)
 {
     struct import_lines lines;
-    struct columns columns;
+    struct columns columns = {0};
     if (!import_lines_of(job, &lines) || !import_lines_join(job, &lines))
         return 0;
     for (size_t i = 0; i < lines.n; i++) {

@@ -27,7 +27,7 @@ struct sand_gpu_type {
         peak_fp8_flops;    // data-sheet peaks; fp8 0: not supported
     double peak_fp4_flops; // 0: not supported
     double hbm_B, hbm_Bps;
-    double tdp_W, idle_W;
+    double tdp_W;                           // bounds a node's max_W from below
     double gemm_bf16_flops, gemm_fp8_flops; // sustained GEMM rate R on large aligned shapes
     double gemm_fp4_flops;                  // 0: not supported
     double attention_flops; // fused attention, causal fwd+bwd, head size 128, long sequence

@@ -38,10 +38,8 @@ static const struct spec_field gpu_fields[] = {
     {.name = "tdp",
      SPEC_QUANTITY(SAND_DIM_POWER, struct sand_gpu_type, tdp_W),
      SPEC_POSITIVE,
-     .doc = "Thermal design power."},
-    {.name = "idle_power",
-     SPEC_QUANTITY(SAND_DIM_POWER, struct sand_gpu_type, idle_W),
-     .doc = "Power when idle."},
+     .doc = "Thermal design power. A node's max_power is not below that of its GPUs; energy comes "
+            "from the node's figures."},
     {.name = "gemm_bf16",
      SPEC_QUANTITY(SAND_DIM_FLOPS, struct sand_gpu_type, gemm_bf16_flops),
      SPEC_POSITIVE,

@@ -125,6 +125,18 @@ static void check_storage_ports(struct spec_binding *binding, const xmlNode *nod
                    cluster->name);
 }
 
+// Megawatts come from the server's figures: less than its GPUs alone draw is a slip.
+static void check_power(struct spec_binding *binding, const xmlNode *node,
+                        const struct sand_node_type *type)
+{
+    const double gpus_W = type->gpu ? type->n_gpus * type->gpu->tdp_W : 0;
+    if (type->max_W < gpus_W)
+        spec_error(binding, place_of(node),
+                   "node \"%s\": max_power is %g kW, below the %g kW (tdp) of its %u GPUs \"%s\"; "
+                   "give the power of the whole server, or the GPU the tdp it is capped to",
+                   type->id, type->max_W / 1e3, gpus_W / 1e3, type->n_gpus, type->gpu->id);
+}
+
 SPEC_FINISH(cluster)
 {
     (void)extra;
@@ -139,6 +151,9 @@ SPEC_FINISH(cluster)
         spec_error(binding, place_of(node), "cluster \"%s\" has %llu GPUs; at most %u are counted",
                    cluster->name, (unsigned long long)gpus, UINT32_MAX);
     check_storage_ports(binding, node, cluster);
+    check_power(binding, node, cluster->node_type);
+    for (size_t i = 0; i < cluster->n_groups; i++)
+        check_power(binding, node, cluster->groups[i].node_type);
 }
 
 // ---- jobs ----

@@ -82,7 +82,7 @@ def check_meta(path):
         assert text(f.attrs["title"]) == "Sandtable results: sample"
         assert text(f["meta/spec"][()]) == '<experiment name="sample"/>'
         assert [text(a) for a in f["meta/assumptions"][:]] == [
-            "gpu h100-sxm-80g: idle_power", "link ndr400-ib: usable"]
+            "gpu h100-sxm-80g: tile_m", "link ndr400-ib: usable"]
         assert f["meta"].attrs["seed"] == 2**64 - 1
 
 

@@ -62,8 +62,7 @@ static enum sand_rc write_shard(const char *path, uint64_t seed, struct sand_dia
 
 static enum sand_rc write_sample(const char *path, struct sand_diag *diag)
 {
-    static const char *const assumptions[] = {"gpu h100-sxm-80g: idle_power",
-                                              "link ndr400-ib: usable"};
+    static const char *const assumptions[] = {"gpu h100-sxm-80g: tile_m", "link ndr400-ib: usable"};
     const struct sand_meta meta = {.name = "sample",
                                    .canonical = "<experiment name=\"sample\"/>",
                                    .digest = "00ff",

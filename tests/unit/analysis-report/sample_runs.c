@@ -248,7 +248,7 @@ static void write_run(uint32_t run, int mix, const char *path)
 static struct sand_results *open_kind(uint32_t first, size_t n_runs, int mix)
 {
     static const char *const assumptions[] = {
-        "gpu h100-sxm-80g: idle_power", "gpu h100-sxm-80g: gemm_fp8", "link ndr400-ib: usable",
+        "gpu h100-sxm-80g: tile_m", "gpu h100-sxm-80g: gemm_fp8", "link ndr400-ib: usable",
         "a long one that says in very many words, far more than fit into one single line of a "
         "hundred columns, what had to be assumed"};
     const struct sand_meta meta = {.name = "two-runs",

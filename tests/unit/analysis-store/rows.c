@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const assumptions[] = {"gpu h100-sxm-80g: idle_power",
+static const char *const assumptions[] = {"gpu h100-sxm-80g: tile_m",
                                           "node dgx-h100: \xc3\xa9t\xc3\xa9"};
 
 const struct sand_meta sample_meta = {
