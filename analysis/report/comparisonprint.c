@@ -44,13 +44,25 @@ static struct sand_text text_of(double value, enum sand_compared_kind kind)
 // another order differ in their last bits, and then by the same bits in every replication.
 static const double rounding = 1e-9;
 
-static int is_clear(const struct sand_compared *figure)
+static double rounding_of(const struct sand_compared *figure)
 {
-    const struct sand_summary *d = &figure->difference;
     const double whole = figure->kind == SAND_COMPARED_SHARE
                              ? 1
                              : fmax(fabs(figure->first.mean), fabs(figure->second.mean));
-    return d->n >= 2 && fabs(d->mean) > d->ci95 && fabs(d->mean) > rounding * whole;
+    return rounding * whole;
+}
+
+static int is_clear(const struct sand_compared *figure)
+{
+    const struct sand_summary *d = &figure->difference;
+    return d->n >= 2 && fabs(d->mean) > d->ci95 && fabs(d->mean) > rounding_of(figure);
+}
+
+// People read noise as 0: times pick their own unit, so its last bits would be told in
+// femtoseconds.
+static struct sand_text text_of_part(double value, const struct sand_compared *figure)
+{
+    return text_of(fabs(value) <= rounding_of(figure) ? 0 : value, figure->kind);
 }
 
 static void print_figure(FILE *out, enum sand_style style, const struct sand_compared *figure)
@@ -60,9 +72,9 @@ static void print_figure(FILE *out, enum sand_style style, const struct sand_com
     sand_text_pad(out, figure->name, LABEL - 2);
     sand_text_pad_left(out, text_of(figure->first.mean, figure->kind).s, COLUMN);
     sand_text_pad_left(out, text_of(figure->second.mean, figure->kind).s, COLUMN);
-    sand_text_pad_left(out, text_of(d->mean, figure->kind).s, COLUMN);
+    sand_text_pad_left(out, text_of_part(d->mean, figure).s, COLUMN);
     if (d->n >= 2)
-        sand_summary_spread(out, style, d->ci95, text_of(d->ci95, figure->kind).s, COLUMN + 2);
+        sand_summary_spread(out, style, d->ci95, text_of_part(d->ci95, figure).s, COLUMN + 2);
     else
         fprintf(out, "%*s", COLUMN + 2, "");
     fprintf(out, "  %s\n", is_clear(figure) ? "yes" : "");

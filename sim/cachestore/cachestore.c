@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -179,6 +180,14 @@ void sand_cachestore_keep(struct sand_cachestore *store, const uint8_t key[SAND_
     memcpy(store->frame.bytes, value, size);
     if (!sand_store_send(store->fd, &store->frame))
         give_up(store, "its process takes nothing more: damaged, or somebody holds its lock", diag);
+}
+
+int sand_cachestore_exists(const char *dir)
+{
+    char path[PATH_SIZE];
+    struct stat status;
+    return snprintf(path, sizeof path, "%s/" ENVIRONMENT, dir) < PATH_SIZE &&
+           (lstat(path, &status) == 0 || errno != ENOENT);
 }
 
 int sand_cachestore_info(struct sand_cachestore *store, struct sand_cachestore_info *info,

@@ -43,6 +43,9 @@ struct sand_cachestore_info {
     uint64_t entries, used_B, limit_B;
 };
 
+// Whether `dir` may have a store to open; unlike opening, makes nothing. 0: there is none.
+int sand_cachestore_exists(const char *dir);
+
 // What is kept. Returns 0, and a warning, when the store cannot be opened.
 int sand_cachestore_info(struct sand_cachestore *store, struct sand_cachestore_info *info,
                          struct sand_diag *diag);

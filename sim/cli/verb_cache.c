@@ -25,17 +25,25 @@ static const char clear_doc[] = "Examples:\n"
                                 "\n"
                                 "Removes the simulated steps, also while a run uses them.";
 
-static enum sand_rc print_info(const char *dir, struct sand_diag *diag)
+static enum sand_rc read_info(const char *dir, struct sand_cachestore_info *info,
+                              struct sand_diag *diag)
 {
-    struct sand_cachestore_info info;
-    char used[64], limit[64];
     struct sand_cachestore *store = sand_cachestore_open(dir, SAND_CACHE_LIMIT_B, diag);
     if (!store)
         return SAND_ERR_IO;
-    const int told = sand_cachestore_info(store, &info, diag);
+    const int told = sand_cachestore_info(store, info, diag);
     sand_cachestore_close(store, diag);
-    if (!told)
-        return SAND_ERR_IO;
+    return told ? SAND_OK : SAND_ERR_IO;
+}
+
+static enum sand_rc print_info(const char *dir, struct sand_diag *diag)
+{
+    // Opening makes the directory; a question makes none.
+    struct sand_cachestore_info info = {.limit_B = SAND_CACHE_LIMIT_B};
+    char used[64], limit[64];
+    const enum sand_rc rc = sand_cachestore_exists(dir) ? read_info(dir, &info, diag) : SAND_OK;
+    if (rc != SAND_OK)
+        return rc;
     sand_quantity_format((double)info.used_B, SAND_DIM_BYTES, 3, used, sizeof used);
     sand_quantity_format((double)info.limit_B, SAND_DIM_BYTES, 3, limit, sizeof limit);
     printf("directory  %s\nsteps      %" PRIu64 "\nsize       %s of at most %s\n", dir,

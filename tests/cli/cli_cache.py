@@ -141,6 +141,11 @@ def check_places(report, scratch):
         done = run(["cache", "info"], scratch, environment(**changes))
         report.check(f"directory  {scratch / directory}\nsteps      0\n" in done.stdout,
                      f"{name}: {done.stdout}{done.stderr}")
+        report.check("size       0 B of at most" in done.stdout and not (scratch / value).exists(),
+                     f"{name}: a question makes no directory: {done.stdout}")
+    (scratch / "file").write_text("no directory")
+    done = run(["cache", "info", "--cache=file"], scratch)
+    report.check(done.returncode == 4 and "Not a directory" in done.stderr, f"a file: {done.stdout}{done.stderr}")
     for env in (environment(), environment(HOME=str(scratch), SANDTABLE_CACHE="none")):
         done = run(["cache", "info"], scratch, env)
         report.check(done.stdout == "no cache is used\n", f"none: {done.stdout}{done.stderr}")

@@ -74,6 +74,22 @@ Test(comparison, rounding_is_not_clear)
     cr_assert_not(is_clear(figure(SAND_COMPARED_SHARE, 0.2, 1e-4, 2e-4)), "the interval has zero");
 }
 
+// A time picks its own unit: the last bits of 5.9 s would be told as -2.24e-05 ns, over their
+// column. Programs get what was computed.
+Test(comparison, rounding_is_printed_as_nothing)
+{
+    const struct sand_compared noise = figure(SAND_COMPARED_TIME, 5.9125, -2.24e-14, 8.35e-15);
+    const struct sand_compared true_one = figure(SAND_COMPARED_TIME, 5.9125, -2.24e-3, 8.35e-4);
+    char *none = printed(as_text, noise, 1, 1), *some = printed(as_text, true_one, 1, 1);
+    char *exact = printed(sand_comparison_json, noise, 1, 1);
+    cr_assert(strstr(none, " 5.91 s         0 s        +- 0 s  \n") != NULL, "%s", none);
+    cr_assert(strstr(some, " 5.91 s    -2.24 ms     +- 835 us  yes\n") != NULL, "%s", some);
+    cr_assert(strstr(exact, "\"difference\":-2.24") != NULL, "%s", exact);
+    free(none);
+    free(some);
+    free(exact);
+}
+
 Test(comparison, jobs_are_those_of_a_replication)
 {
     const struct sand_compared any = figure(SAND_COMPARED_SHARE, 0.2, 0, 0);
