@@ -35,6 +35,8 @@ struct survey {
     uint8_t *node_sides;      // of the bisection
     uint8_t *sides;           // those of the nodes at or below each switch, or-ed
     double *up_Bps;           // what joins each switch to others
+    double *across_Bps;       // to switches that are on other sides
+    double *nics_Bps;         // NICs at or below each switch, once for every neighbour above
     uint8_t *dead, *deadnode; // scratch
 };
 
@@ -51,6 +53,33 @@ static void survey_nodes(struct survey *s)
         if (node > s->high[leaf])
             s->high[leaf] = node;
         s->sides[leaf] |= s->node_sides[node];
+        s->nics_Bps[leaf] += g->nic_Bps[i];
+    }
+}
+
+// What stands below a switch, to those above it.
+static void survey_tier(struct survey *s, enum sand_tier tier)
+{
+    const struct sand_graph *g = s->graph;
+    for (uint32_t i = 0; i < g->n_edges; i++) {
+        const struct sand_graph_edge *e = &g->edges[i];
+        if (g->switches[e->a].tier != tier || g->switches[e->b].tier <= tier)
+            continue;
+        s->sides[e->b] |= s->sides[e->a];
+        s->nics_Bps[e->b] += s->nics_Bps[e->a];
+    }
+}
+
+static void survey_edges(struct survey *s)
+{
+    const struct sand_graph *g = s->graph;
+    for (uint32_t i = 0; i < g->n_edges; i++) {
+        const struct sand_graph_edge *e = &g->edges[i];
+        const double across_Bps = s->sides[e->a] != s->sides[e->b] ? e->capacity_Bps : 0;
+        s->up_Bps[e->a] += e->capacity_Bps;
+        s->up_Bps[e->b] += e->capacity_Bps;
+        s->across_Bps[e->a] += across_Bps;
+        s->across_Bps[e->b] += across_Bps;
     }
 }
 
@@ -65,21 +94,18 @@ static enum sand_rc survey_open(struct survey *s, const struct sand_graph *g,
                          .node_sides = sand_calloc(g->n_nodes, 1),
                          .sides = sand_calloc(n, 1),
                          .up_Bps = sand_calloc(n, sizeof *s->up_Bps),
+                         .across_Bps = sand_calloc(n, sizeof *s->across_Bps),
+                         .nics_Bps = sand_calloc(n, sizeof *s->nics_Bps),
                          .dead = sand_calloc(n, 1),
                          .deadnode = sand_calloc(g->n_nodes, 1)};
-    if (!s->low || !s->high || !s->node_sides || !s->sides || !s->up_Bps || !s->dead ||
-        !s->deadnode)
+    if (!s->low || !s->high || !s->node_sides || !s->sides || !s->up_Bps || !s->across_Bps ||
+        !s->nics_Bps || !s->dead || !s->deadnode)
         return sand_fail(diag, SAND_ERR_NOMEM, "no memory for the fault domains");
     sand_graph_halves(g, s->node_sides);
     survey_nodes(s);
     for (enum sand_tier tier = SAND_TIER_LEAF; tier < SAND_TIERS; tier++)
-        for (uint32_t i = 0; i < g->n_edges; i++)
-            if (g->switches[g->edges[i].a].tier == tier && g->switches[g->edges[i].b].tier > tier)
-                s->sides[g->edges[i].b] |= s->sides[g->edges[i].a];
-    for (uint32_t i = 0; i < g->n_edges; i++) {
-        s->up_Bps[g->edges[i].a] += g->edges[i].capacity_Bps;
-        s->up_Bps[g->edges[i].b] += g->edges[i].capacity_Bps;
-    }
+        survey_tier(s, tier);
+    survey_edges(s);
     return SAND_OK;
 }
 
@@ -90,6 +116,8 @@ static void survey_close(struct survey *s)
     sand_free(s->node_sides);
     sand_free(s->sides);
     sand_free(s->up_Bps);
+    sand_free(s->across_Bps);
+    sand_free(s->nics_Bps);
     sand_free(s->dead);
     sand_free(s->deadnode);
 }
@@ -168,11 +196,12 @@ static int leaf_inside(const struct survey *s, uint32_t leaf, struct range nodes
 // What a domain looks like from outside. Compared bytewise: no padding between equal-sized members.
 struct signature {
     uint64_t kind, nodes, touched, sides, degree, endpoints;
-    double up_Bps, storage_Bps;
+    double up_Bps, nics_Bps, storage_Bps;
 };
 
-static struct signature of_switch(const struct survey *s, uint32_t which)
+static struct signature of_switch(const struct survey *s, uint32_t which, double *across_Bps)
 {
+    *across_Bps = s->across_Bps[which];
     const struct sand_graph *g = s->graph;
     const struct sand_graph_switch *at = &g->switches[which];
     return (struct signature){.kind = at->tier,
@@ -180,11 +209,14 @@ static struct signature of_switch(const struct survey *s, uint32_t which)
                               .degree = g->first[which + 1] - g->first[which],
                               .endpoints = at->n_endpoints,
                               .up_Bps = s->up_Bps[which],
+                              .nics_Bps = s->nics_Bps[which],
                               .storage_Bps = g->storage_Bps ? g->storage_Bps[which] : 0};
 }
 
-static struct signature of_place(const struct survey *s, enum sand_domain_kind kind, uint32_t index)
+static struct signature of_place(const struct survey *s, enum sand_domain_kind kind, uint32_t index,
+                                 double *across_Bps)
 {
+    *across_Bps = 0;
     const struct sand_graph *g = s->graph;
     struct range nodes = place_nodes(s->cluster, kind, index);
     struct signature sig = {.kind = kind, .nodes = nodes.end - nodes.begin};
@@ -192,11 +224,13 @@ static struct signature of_place(const struct survey *s, enum sand_domain_kind k
     for (uint64_t i = nodes.begin * per_node; i < nodes.end * per_node; i++) {
         uint32_t leaf = g->leaf_of[i];
         sig.sides |= s->node_sides[i / per_node];
+        sig.nics_Bps += g->nic_Bps[i];
         sig.touched += g->switches[leaf].n_endpoints;
         if (!leaf_inside(s, leaf, nodes))
             continue;
         sig.endpoints += 1;
         sig.up_Bps += s->up_Bps[leaf] / g->switches[leaf].n_endpoints;
+        *across_Bps += s->across_Bps[leaf] / g->switches[leaf].n_endpoints;
         if (g->storage_Bps)
             sig.storage_Bps += g->storage_Bps[leaf] / g->switches[leaf].n_endpoints;
     }
@@ -208,25 +242,41 @@ static struct signature of_place(const struct survey *s, enum sand_domain_kind k
 struct groups {
     struct sand_fault_domain *domains;
     struct signature *signatures;
-    size_t n, domains_capacity, signatures_capacity;
+    double *across_Bps; // of the member that stands for the group
+    size_t n, domains_capacity, signatures_capacity, across_capacity;
 };
 
+// Of members that differ, the one that takes most of the cables between the halves along stands for
+// all; sums of shares that differ by rounding alone do not.
+static void join_group(struct groups *groups, size_t at, uint32_t index, double across_Bps)
+{
+    groups->domains[at].n_alike++;
+    if (across_Bps <= groups->across_Bps[at] * (1 + 1e-9))
+        return;
+    groups->domains[at].index = index;
+    groups->across_Bps[at] = across_Bps;
+}
+
 static enum sand_rc count_alike(struct groups *groups, struct signature signature,
-                                enum sand_domain_kind kind, uint32_t index)
+                                enum sand_domain_kind kind, uint32_t index, double across_Bps)
 {
     for (size_t i = 0; i < groups->n; i++) {
         if (memcmp(&groups->signatures[i], &signature, sizeof signature) == 0) {
-            groups->domains[i].n_alike++;
+            join_group(groups, i, index, across_Bps);
             return SAND_OK;
         }
     }
-    void *domains = groups->domains, *signatures = groups->signatures;
+    void *domains = groups->domains, *signatures = groups->signatures, *across = groups->across_Bps;
     SAND_TRY(
         sand_grow(&domains, &groups->domains_capacity, groups->n + 1, sizeof *groups->domains));
     groups->domains = domains;
     SAND_TRY(sand_grow(&signatures, &groups->signatures_capacity, groups->n + 1,
                        sizeof *groups->signatures));
     groups->signatures = signatures;
+    SAND_TRY(
+        sand_grow(&across, &groups->across_capacity, groups->n + 1, sizeof *groups->across_Bps));
+    groups->across_Bps = across;
+    groups->across_Bps[groups->n] = across_Bps;
     groups->domains[groups->n] =
         (struct sand_fault_domain){.kind = kind, .index = index, .n_alike = 1};
     groups->signatures[groups->n++] = signature;
@@ -235,12 +285,18 @@ static enum sand_rc count_alike(struct groups *groups, struct signature signatur
 
 static enum sand_rc group_all(struct groups *groups, const struct survey *s)
 {
-    for (uint32_t i = 0; i < s->graph->n_switches; i++)
-        SAND_TRY(count_alike(groups, of_switch(s, i),
-                             (enum sand_domain_kind)s->graph->switches[i].tier, i));
-    for (enum sand_domain_kind kind = SAND_DOMAIN_RACK; kind <= SAND_DOMAIN_HALL; kind++)
-        for (uint32_t i = 0; i < n_places(s->cluster, kind); i++)
-            SAND_TRY(count_alike(groups, of_place(s, kind, i), kind, i));
+    double across_Bps;
+    for (uint32_t i = 0; i < s->graph->n_switches; i++) {
+        const struct signature sig = of_switch(s, i, &across_Bps);
+        SAND_TRY(count_alike(groups, sig, (enum sand_domain_kind)s->graph->switches[i].tier, i,
+                             across_Bps));
+    }
+    for (enum sand_domain_kind kind = SAND_DOMAIN_RACK; kind <= SAND_DOMAIN_HALL; kind++) {
+        for (uint32_t i = 0; i < n_places(s->cluster, kind); i++) {
+            const struct signature sig = of_place(s, kind, i, &across_Bps);
+            SAND_TRY(count_alike(groups, sig, kind, i, across_Bps));
+        }
+    }
     return SAND_OK;
 }
 
@@ -295,6 +351,7 @@ enum sand_rc sand_fault_domains(const struct sand_graph *graph, const struct san
         rc = evaluate(&survey, &groups.domains[i], diag);
     survey_close(&survey);
     sand_free(groups.signatures);
+    sand_free(groups.across_Bps);
     if (rc != SAND_OK) {
         sand_free(groups.domains);
         return rc;
