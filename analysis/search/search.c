@@ -74,7 +74,12 @@ static enum sand_rc find_layout(struct search *s, const struct sand_step_layout 
     return SAND_OK;
 }
 
-static void refuse(struct search *s, const struct sand_search_candidate *offer)
+static int is_within_reach(const struct sand_memory *m)
+{
+    return m->total_B <= WITHIN_REACH * m->capacity_B;
+}
+
+static void count_refused(struct search *s, const struct sand_search_candidate *offer)
 {
     const struct sand_memory *m = &offer->memory;
     const double state_B = m->weights_B + m->gradients_B + m->optimizer_B;
@@ -86,8 +91,6 @@ static void refuse(struct search *s, const struct sand_search_candidate *offer)
         s->least_B = m->total_B;
         s->result->nearest = *offer;
     }
-    if (m->total_B <= WITHIN_REACH * m->capacity_B)
-        best_offer(&s->refused, offer);
 }
 
 static enum sand_rc visit(void *self, const struct sand_split *split)
@@ -100,13 +103,18 @@ static enum sand_rc visit(void *self, const struct sand_split *split)
         s->result->impossible++;
         return SAND_OK;
     }
+    sand_memory_estimate(s->job.model, split, s->result->gpu, s->q->kernels, &offer.memory);
+    const int fits = offer.memory.total_B <= offer.memory.capacity_B;
+    if (!fits)
+        count_refused(s, &offer);
+    if (!fits && !is_within_reach(&offer.memory))
+        return SAND_OK; // most of the space of a large model: nobody asks how fast it were
     s->job.split = *split;
     SAND_TRY(find_layout(s, &layout));
     const struct sand_step_question question = ask_about(s);
     sand_step_estimate(&question, layout, &offer.estimate);
-    sand_memory_estimate(s->job.model, split, s->result->gpu, s->q->kernels, &offer.memory);
-    if (offer.memory.total_B > offer.memory.capacity_B) {
-        refuse(s, &offer);
+    if (!fits) {
+        best_offer(&s->refused, &offer);
         return SAND_OK;
     }
     best_offer(&s->overall, &offer);

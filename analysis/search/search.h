@@ -60,7 +60,8 @@ struct sand_search_result {
     // fastest first, one a shape.
     struct sand_search_candidate refused[SAND_SEARCH_REFUSED];
     size_t n_refused;
-    struct sand_search_candidate nearest; // of what exceeds the memory: what needs least
+    // Of what exceeds the memory: what needs least; without a closed form.
+    struct sand_search_candidate nearest;
 };
 
 typedef void sand_search_progress(void *self, double done);

@@ -16,6 +16,16 @@ COLLECTIVES = "collectives"
 COLLECTIVE_RULES = "collective_rules"
 DATE = re.compile(r"(19|20)\d\d(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?)?$")
 HEAD = ("id", "source", "date", "assumed")
+# GPUs as sources name them; and how a GPU that no row speaks for takes the rates of one of them.
+NAMED_GPUS = {"A100": "a100-sxm-80g", "H100": "h100-sxm-80g", "B200": "b200-sxm-180g",
+              "V100 SXM2": "v100-sxm-32g", "V100-32G": "v100-sxm-32g",
+              "MI300X": "mi300x-192g", "MI355X": "mi355x-288g"}
+BORROWED = (
+    (re.compile(r"sustained rates are the ([^']+)'s shares of the peak"),
+     {"gemm_bf16": "peak_bf16", "gemm_fp8": "peak_fp8", "attention": "peak_bf16",
+      "attention_flash2": "peak_bf16"}),
+    (re.compile(r"gemm_bf16 is (?:as far below kernel_bf16 as on|kernel_bf16 times what) the (A100)"),
+     {"gemm_bf16": "kernel_bf16", "attention": "gemm_bf16"}))
 SCALES = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
 QUANTITY = re.compile(r"([0-9.]+)(([kMGTP]?)(B|B/s|bps|FLOPS|W))?$")
 
@@ -195,6 +205,28 @@ class Checker:
             if not 0 < quantity(gpu.get("memory_usable", "0")) <= 1:
                 self.say(path, "memory_usable is no fraction above 0")
 
+    def borrowed_rates(self):
+        """Rates that are another GPU's follow it: after a fit of that one, too."""
+        for path, gpu in self.of_kind("gpu"):
+            for phrase, bases in BORROWED:
+                match = phrase.search(gpu.get("source", ""))
+                if match:
+                    self.follows(path, gpu, match[1], bases)
+
+    def follows(self, path, gpu, name, bases):
+        """Every rate is the share of its base that it is on the GPU named so."""
+        lender = self.entries.get(("gpu", NAMED_GPUS.get(name, "")), (None, None))[1]
+        if lender is None:
+            self.say(path, f'takes rates of "{name}", which no entry is named')
+            return
+        share = lambda of, rate: quantity(of.get(rate)) / quantity(of.get(bases[rate]))
+        for rate in sorted(set(bases) & set(gpu.keys())):
+            # The A100 has no fp8: the share is that of its bf16.
+            expected = share(lender, rate if rate in lender.keys() else "gemm_bf16")
+            if abs(share(gpu, rate) / expected - 1) > 0.002:
+                self.say(path, f"{rate} is {share(gpu, rate):.4f} of {bases[rate]}, "
+                               f"on the {name} it is {expected:.4f}")
+
     def nodes(self):
         """A server draws at least its GPUs and idles below its maximum."""
         for path, node in self.of_kind("node"):
@@ -270,6 +302,7 @@ class Checker:
         self.references()
         self.constants()
         self.gpus()
+        self.borrowed_rates()
         self.nodes()
         self.models()
         self.llama3()

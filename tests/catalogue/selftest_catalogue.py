@@ -13,6 +13,8 @@ from pathlib import Path
 from check_catalogue import Checker
 
 GPU = "platforms/catalogue/gpu/h100-sxm-80g.xml"
+BORROWER = "platforms/catalogue/gpu/h100-pcie-80g.xml"
+BELOW_KERNEL = "platforms/catalogue/gpu/a100-pcie-80g.xml"
 NODE = "platforms/catalogue/node/dgx-h100.xml"
 CLUSTER = "platforms/clusters/meta-24k.xml"
 FAULTS = "platforms/faults/llama3-2024.xml"
@@ -34,6 +36,9 @@ BREAKS = [
     (GPU, r"/>", "", "not well-formed"),
     (GPU, r'gemm_bf16="[^"]*"', 'gemm_bf16="990TFLOPS"', "gemm_bf16 is above"),
     (GPU, r'memory_usable="[^"]*"', 'memory_usable="1.2"', "memory_usable"),
+    (BORROWER, r'gemm_fp8="[^"]*"', 'gemm_fp8="965TFLOPS"', "gemm_fp8 is 0.6378 of peak_fp8"),
+    (BORROWER, r"are the H100's", "are the H99's", 'rates of "H99"'),
+    (BELOW_KERNEL, r'gemm_bf16="[^"]*"', 'gemm_bf16="228.6TFLOPS"', "of kernel_bf16, on the A100"),
     (NODE, r"sandtable:gpu/h100-sxm-80g", "sandtable:gpu/none", "does not ship"),
     (NODE, r'max_power="[^"]*"', 'max_power="5kW"', "below the sum"),
     (NODE, r'idle_power="[^"]*"', 'idle_power="11kW"', "idle_power is not below"),

@@ -236,6 +236,12 @@ Test(search, what_does_not_fit_is_refused_with_the_nearest)
     cr_expect_gt(result.nearest.memory.total_B, 1e9);
     sand_search_result_clear(&result);
     sand_diag_clear(&diag);
+    s.small.gpu.hbm_B = 1e7; // out of reach: told by memory alone, nothing is placed
+    cr_expect_eq(search(&s, 8, &result, &diag), SAND_ERR_INPUT);
+    cr_expect_gt(result.too_big_state + result.too_big_activations, 0);
+    cr_expect_eq(result.layouts, 0);
+    sand_search_result_clear(&result);
+    sand_diag_clear(&diag);
     s.small.model.n_kv_heads = 3; // divides nothing, nor the heads
     cr_expect_eq(search(&s, 8, &result, &diag), SAND_ERR_INPUT);
     cr_expect(says(&diag, "is possible"));
