@@ -28,8 +28,14 @@ static const double least_loss = 0.005;
 // jobs that compute, then send for a share s of their step, at half the rate while both do: s * s),
 // and what compute hides stays hidden.
 static const double mean_field_loss = 0.01;
+// What slows a neighbour elsewhere moves a job by about the product of what the two lose. A link on
+// which that is over this share of the step (as in jointfluid.c) is worth asking for with its
+// users.
+static const double second_order = 0.002;
 // Jobs in one question. Of more neighbours, those who load its links least are there as their mean.
 enum { MOST_JOBS = SAND_JOINT_JOBS };
+// With the neighbours' neighbours no more than are played together, unless the former alone are.
+enum { MOST_WIDE = SAND_JOINT_TOGETHER };
 
 struct link_users {
     struct link_user {
@@ -64,8 +70,9 @@ struct sand_coupling {
     size_t n_links_now, links_capacity, taken_capacity, background_capacity;
     struct neighbour {
         uint32_t slot;
+        int is_far;  // a neighbour's neighbour
         double load; // sum of its shares of the links
-    } * near;
+    } * near;        // far ones last
     size_t n_near, near_capacity;
     uint64_t search; // number of the present search
     uint32_t serials;
@@ -229,12 +236,18 @@ static struct others others_on(const struct sand_world *w, const struct sand_lin
     return others;
 }
 
+// About what it costs the user of `own`, as a share of its step.
+static double share_of(const struct sand_link_load *own, const struct others *others)
+{
+    return own->mean_Bps * others->mean_Bps / (own->capacity_Bps * own->capacity_Bps);
+}
+
 // Whether the link can bind and cost the user of `own` anything worth asking for.
 static int can_lose(const struct sand_link_load *own, const struct others *others)
 {
     const double capacity_Bps = own->capacity_Bps;
     return own->peak_Bps + others->peak_Bps > capacity_Bps * (1 + 1e-9) &&
-           own->mean_Bps * others->mean_Bps >= least_loss * capacity_Bps * capacity_Bps;
+           share_of(own, others) >= least_loss;
 }
 
 // What the others leave a link without when all are at their peaks, in 64ths, rounded up but
@@ -256,8 +269,23 @@ static enum sand_rc add_neighbour(struct sand_coupling *c, struct sand_world_job
     }
     j->coupled.seen = c->search;
     SAND_TRY(sand_grow((void **)&c->near, &c->near_capacity, c->n_near + 1, sizeof *c->near));
-    c->near[c->n_near++] = (struct neighbour){j->slot, load};
+    c->near[c->n_near++] = (struct neighbour){j->slot, 0, load};
     return SAND_OK;
+}
+
+// Its place among the links, which ascend, or that before which it belongs.
+static size_t place_of(const struct sand_coupling *c, uint32_t link)
+{
+    size_t at = c->n_links_now;
+    while (at > 0 && c->links[at - 1] >= link)
+        at--;
+    return at;
+}
+
+static int is_among(const struct sand_coupling *c, uint32_t link)
+{
+    const size_t at = place_of(c, link);
+    return at < c->n_links_now && c->links[at] == link;
 }
 
 static enum sand_rc add_link(struct sand_coupling *c, const struct sand_link_load *own,
@@ -268,9 +296,15 @@ static enum sand_rc add_link(struct sand_coupling *c, const struct sand_link_loa
     SAND_TRY(sand_grow((void **)&c->taken, &c->taken_capacity, n, sizeof *c->taken));
     SAND_TRY(sand_grow((void **)&c->background_Bps, &c->background_capacity, n,
                        sizeof *c->background_Bps));
-    c->links[c->n_links_now] = own->link;
-    c->taken[c->n_links_now] = taken;
-    c->background_Bps[c->n_links_now++] = own->capacity_Bps * taken / TAKEN_PARTS;
+    const size_t at = place_of(c, own->link), n_behind = c->n_links_now - at;
+    memmove(c->links + at + 1, c->links + at, n_behind * sizeof *c->links);
+    memmove(c->taken + at + 1, c->taken + at, n_behind * sizeof *c->taken);
+    memmove(c->background_Bps + at + 1, c->background_Bps + at,
+            n_behind * sizeof *c->background_Bps);
+    c->links[at] = own->link;
+    c->taken[at] = taken;
+    c->background_Bps[at] = own->capacity_Bps * taken / TAKEN_PARTS;
+    c->n_links_now = n;
     return SAND_OK;
 }
 
@@ -300,9 +334,47 @@ static enum sand_rc find_near(struct sand_world *w, struct sand_world_job *j)
     return SAND_OK;
 }
 
+static enum sand_rc add_far(struct sand_world *w, const struct sand_link_load *on)
+{
+    struct sand_coupling *c = w->coupling;
+    const struct link_users *users = &c->users[on->link];
+    SAND_TRY(add_link(c, on, 0));
+    for (size_t u = 0; u < users->n; u++) {
+        struct sand_world_job *user = w->slots[users->list[u].slot];
+        if (user->coupled.seen == c->search)
+            continue;
+        SAND_TRY(add_neighbour(c, user, load_of(w, &users->list[u])->mean_Bps / on->capacity_Bps));
+        c->near[c->n_near - 1].is_far = 1;
+    }
+    return SAND_OK;
+}
+
+// To what was found for a job that loses a share of its step: the links on which its neighbours
+// lose so much that it matters to that job, and everybody on them.
+static enum sand_rc find_far(struct sand_world *w, double loss)
+{
+    struct sand_coupling *c = w->coupling;
+    const size_t n_near = c->n_near;
+    for (size_t i = 0; i < n_near; i++) {
+        const struct sand_world_job *near = w->slots[c->near[i].slot];
+        for (size_t k = 0; k < near->coupled.n_loads; k++) {
+            const struct sand_link_load *own = &near->coupled.loads[k];
+            if (c->users[own->link].n < 2)
+                continue;
+            const struct others others = others_on(w, own);
+            if (can_lose(own, &others) && loss * share_of(own, &others) >= second_order &&
+                !is_among(c, own->link))
+                SAND_TRY(add_far(w, own));
+        }
+    }
+    return SAND_OK;
+}
+
 static int compare_neighbours(const void *a, const void *b)
 {
     const struct neighbour *x = a, *y = b;
+    if (x->is_far != y->is_far)
+        return x->is_far - y->is_far;
     if (x->load != y->load)
         return x->load > y->load ? -1 : 1;
     return (x->slot > y->slot) - (x->slot < y->slot);
@@ -334,14 +406,14 @@ static int compare_serials(const void *a, const void *b)
 }
 
 // The job, and its neighbours in the order of their serials, so that the memo knows the same jobs
-// again; taken from the links is what is not among them. Returns how many.
-static uint32_t choose_jobs(struct sand_world *w, const struct sand_world_job *j,
+// again; taken from the links is what is not among the `most` of them. Returns how many.
+static uint32_t choose_jobs(struct sand_world *w, const struct sand_world_job *j, size_t most,
                             struct member members[MOST_JOBS])
 {
     struct sand_coupling *c = w->coupling;
-    if (c->n_near > MOST_JOBS - 1)
+    if (c->n_near > most - 1)
         qsort(c->near, c->n_near, sizeof *c->near, compare_neighbours);
-    const uint32_t n_near = c->n_near < MOST_JOBS - 1 ? (uint32_t)c->n_near : MOST_JOBS - 1;
+    const uint32_t n_near = (uint32_t)(c->n_near < most - 1 ? c->n_near : most - 1);
     take_means(w, n_near);
     members[0] = (struct member){j->coupled.serial, j->slot};
     for (uint32_t i = 0; i < n_near; i++)
@@ -450,6 +522,25 @@ static double mean_field_ns(const struct sand_world *w, const struct sand_world_
     return 1e9 * exposed_s * longer * c->others_active;
 }
 
+// What the job loses to everybody near, and where that and what these lose elsewhere make it worth
+// asking, to those and their neighbours together.
+static enum sand_rc ask_near(struct sand_world *w, const struct sand_world_job *j,
+                             struct member members[MOST_JOBS], int64_t *neighbours_ns)
+{
+    struct sand_coupling *c = w->coupling;
+    uint32_t n = choose_jobs(w, j, MOST_JOBS, members);
+    SAND_TRY(look_up(w, members, n, neighbours_ns));
+    const size_t n_links = c->n_links_now;
+    SAND_TRY(find_far(w, (double)*neighbours_ns / (double)j->rate.healthy_ns));
+    if (c->n_links_now > n_links) {
+        n = choose_jobs(w, j, n > MOST_WIDE ? n : MOST_WIDE, members);
+        SAND_TRY(look_up(w, members, n, neighbours_ns));
+    }
+    c->counts.largest = n > c->counts.largest ? n : c->counts.largest;
+    c->counts.questions++;
+    return SAND_OK;
+}
+
 // What the job loses now: what it loses to all who are present, less the share of those who save.
 static enum sand_rc find_loss(struct sand_world *w, struct sand_world_job *j, int64_t *more_ns)
 {
@@ -467,11 +558,9 @@ static enum sand_rc find_loss(struct sand_world *w, struct sand_world_job *j, in
         *more_ns = (int64_t)llround(lost_ns * stepping_share(w));
         return SAND_OK;
     }
-    const uint32_t n = choose_jobs(w, j, members);
-    c->counts.largest = n > c->counts.largest ? n : c->counts.largest;
-    c->counts.questions++;
-    SAND_TRY(look_up(w, members, n, &neighbours_ns));
-    *more_ns = (int64_t)llround((double)neighbours_ns * stepping_share(w));
+    const double stepping = stepping_share(w);
+    SAND_TRY(ask_near(w, j, members, &neighbours_ns));
+    *more_ns = (int64_t)llround((double)neighbours_ns * stepping);
     return SAND_OK;
 }
 

@@ -71,7 +71,7 @@ enum sand_rc sand_joint_unpack(const void *bytes, size_t size, struct sand_joint
 
 // Runs it on SimGrid, at most once per process: 4 start offsets of each job against the others
 // (spread with low discrepancy), from each 8 steps of the job with the shortest period and as long
-// of the others, but 1 of each; then twice as many offsets until no mean moves by more than 0.5 %,
+// of the others, but 4 of each; then twice as many offsets until no mean moves by more than 0.5 %,
 // or there are 64. All jobs run until all have their steps. More jobs than are played together: the
 // fixed point of jointfluid.c, or one job of it, whose parts have no band.
 enum sand_rc sand_joint_solve(const struct sand_joint_problem *problem,

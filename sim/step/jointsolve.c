@@ -8,7 +8,7 @@
 #include "jointplay.h"
 #include "mem.h"
 
-enum { FIRST_OFFSETS = 4, STEPS = 8, LEAST_STEPS = 1 };
+enum { FIRST_OFFSETS = 4, STEPS = 8, LEAST_STEPS = 4 };
 static const double enough_error = 0.005;
 
 // ---- engine and runs
@@ -216,7 +216,8 @@ double joint_share(double ratio, uint32_t i, uint32_t k)
     return at - floor(at);
 }
 
-// Of the job with the shortest period `STEPS`; one with a longer period meets as much in fewer.
+// Of the job with the shortest period `STEPS`; one with a longer period meets as much in fewer, but
+// who slows whom settles only over some steps of it.
 static uint32_t wanted_steps(const struct joint *j, uint32_t i)
 {
     double shortest_s = j->period_s[i];

@@ -1,5 +1,5 @@
 // Neighbours in a replay against all jobs played together: what the rules that ask for less (links
-// that cannot cost 0.5 %, the mean field below 1 %, direct neighbours only) make wrong at most.
+// that cannot cost 0.5 %, the mean field below 1 %, neighbours and theirs only) make wrong at most.
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "replay_fixture.h"
 
