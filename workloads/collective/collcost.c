@@ -246,15 +246,17 @@ static const char *shape_symmetric(const struct setting *s, struct sand_coll_ter
 
 // All-to-all inside a domain. Around a ring of k chips a message takes k/4 hops in the mean, spread
 // over two links: of a torus, the links of one of D dimensions, 2 D in all, each carry k/8 of what
-// a chip sends. Between the halves of a node, a quarter of what all its ranks send goes each way.
+// a chip sends. Between the halves of a node of k ranks goes k/4 of what each has, each way; a rank
+// sends all of that but a k-th.
 static double scattered_Bps(const struct setting *s)
 {
     const struct sand_comm *c = s->comm;
+    const double k = c->domain_ranks;
     double Bps = ring_port_Bps(s) * s->constants->p2p_rate;
     if (c->torus_dims > 0)
         Bps *= fmin(c->scaleup_share, 4 * c->scaleup_share / (c->torus_dims * torus_side(c)));
-    if (c->scaleup_most_Bps > 0)
-        Bps = fmin(Bps, 4 * c->scaleup_most_Bps / c->domain_ranks);
+    if (c->scaleup_most_Bps > 0 && k > 1)
+        Bps = fmin(Bps, 4 * c->scaleup_most_Bps * (k - 1) / (k * k));
     return Bps;
 }
 
