@@ -471,6 +471,7 @@ static enum sand_rc look_up(struct sand_world *w, const struct member *members, 
     unsigned size = 0;
     SAND_TRY(new_answer(c, members, n, &answer, &size));
     HASH_FIND(hh, c->known, answer->key, size, known);
+    c->counts.questions += n > 1;
     if (known) {
         sand_free(answer);
         c->counts.known += n > 1;
@@ -537,7 +538,6 @@ static enum sand_rc ask_near(struct sand_world *w, const struct sand_world_job *
         SAND_TRY(look_up(w, members, n, neighbours_ns));
     }
     c->counts.largest = n > c->counts.largest ? n : c->counts.largest;
-    c->counts.questions++;
     return SAND_OK;
 }
 
