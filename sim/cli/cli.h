@@ -123,6 +123,12 @@ enum sand_rc sand_cli_load_entry(const struct sand_cli_load *load, sand_spec_loa
                                  const char *path, const char *usual, struct sand_spec **spec,
                                  struct sand_diag *diag);
 
+// Reads the collective kernels of `path`, or if NULL the usual ones of what joins the cluster's
+// GPUs: for a <cluster> alone, whose experiment names none.
+enum sand_rc sand_cli_load_collectives(const struct sand_cli_load *load,
+                                       const struct sand_cluster *cluster, const char *path,
+                                       struct sand_spec **spec, struct sand_diag *diag);
+
 // What the binder cannot know: traces, mixes, splits, memory, the fabric's ports, policies and
 // their parameters. Reports every problem, then fails once. Else *jobset is to be closed; NULL: not
 // wanted. `rows` (may be NULL) gets every row of a trace that is not taken as it stands, as CSV.

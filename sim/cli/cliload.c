@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "comm.h"
 #include "fabric.h"
 #include "jobset.h"
 #include "mem.h"
@@ -122,6 +123,15 @@ enum sand_rc sand_cli_load_entry(const struct sand_cli_load *load, sand_spec_loa
         return sand_fail(diag, SAND_ERR_USAGE, "the catalogue is not found; name it with --data");
     snprintf(name, sizeof name, "%s/%s", dir, usual);
     return read(path ? path : name, &how, spec, diag);
+}
+
+enum sand_rc sand_cli_load_collectives(const struct sand_cli_load *load,
+                                       const struct sand_cluster *cluster, const char *path,
+                                       struct sand_spec **spec, struct sand_diag *diag)
+{
+    const char *usual = sand_comm_on_torus(cluster) ? "platforms/catalogue/collectives/xla-tpu.xml"
+                                                    : "platforms/catalogue/collectives/nccl.xml";
+    return sand_cli_load_entry(load, sand_spec_load_collectives, path, usual, spec, diag);
 }
 
 static int is_entry(const struct dirent *file)

@@ -36,9 +36,6 @@ enum { MOST_SIZES = 4096 };
 #define FROM_B 8
 #define TO_B 17179869184.0 // 16 GiB
 
-static const char usual_constants[] = "platforms/catalogue/collectives/nccl.xml";
-static const char torus_constants[] = "platforms/catalogue/collectives/xla-tpu.xml";
-
 typedef void printer_fn(const struct sand_collective_view *view, FILE *out);
 
 struct options {
@@ -333,9 +330,7 @@ static enum sand_rc answer_on(const struct options *o, const struct sand_cluster
     struct sand_spec *spec = NULL;
     struct sand_fabric *fabric = NULL;
     if (own == NULL || o->constants != NULL) {
-        const char *usual = sand_comm_on_torus(cluster) ? torus_constants : usual_constants;
-        SAND_TRY(sand_cli_load_entry(&o->load, sand_spec_load_collectives, o->constants, usual,
-                                     &spec, diag));
+        SAND_TRY(sand_cli_load_collectives(&o->load, cluster, o->constants, &spec, diag));
         own = sand_spec_collectives(spec);
     }
     enum sand_rc rc = sand_fabric_build(cluster, &fabric, diag);

@@ -83,10 +83,11 @@ static enum sand_rc write_out(const struct export_options *export, const char *t
 }
 
 // A message without bytes between two nodes under the fastest kernel.
-static enum sand_rc message_latency(const struct sand_experiment *e, double *message_s,
+static enum sand_rc message_latency(const struct sand_cluster *cluster,
+                                    const struct sand_collectives *kernels, double *message_s,
                                     struct sand_diag *diag)
 {
-    const struct sand_node_type *node = e->cluster.node_type;
+    const struct sand_node_type *node = cluster->node_type;
     const struct sand_comm_ports ports = {.node = node,
                                           .nic = node->nic,
                                           .ranks = 2,
@@ -100,9 +101,28 @@ static enum sand_rc message_latency(const struct sand_experiment *e, double *mes
     struct sand_coll_terms terms;
     struct sand_comm comm;
     sand_comm_by_ports(&ports, &plain, &comm);
-    SAND_TRY(sand_coll_best(e->collectives, &comm, &message, any, &terms, diag));
+    SAND_TRY(sand_coll_best(kernels, &comm, &message, any, &terms, diag));
     *message_s = terms.latency_s;
     return SAND_OK;
+}
+
+// Under the kernels that the experiment names, or the usual ones; 0 for formats without latencies.
+static enum sand_rc find_latency(const struct export_options *export,
+                                 const struct sand_experiment *e, double *message_s,
+                                 struct sand_diag *diag)
+{
+    struct sand_spec *usual = NULL;
+    const struct sand_collectives *kernels = e->collectives;
+    *message_s = 0;
+    if (export->format != SAND_EXPORT_SIMGRID)
+        return SAND_OK;
+    if (kernels == NULL) {
+        SAND_TRY(sand_cli_load_collectives(&export->load, &e->cluster, NULL, &usual, diag));
+        kernels = sand_spec_collectives(usual);
+    }
+    const enum sand_rc rc = message_latency(&e->cluster, kernels, message_s, diag);
+    sand_spec_free(usual);
+    return rc;
 }
 
 static enum sand_rc write_fabric(const struct export_options *export, const struct sand_spec *spec,
@@ -114,7 +134,7 @@ static enum sand_rc write_fabric(const struct export_options *export, const stru
     const struct sand_experiment *experiment = sand_spec_experiment(spec);
     const char *const *inputs = sand_spec_inputs(spec, &n_inputs);
     SAND_TRY(sand_cli_check_output(&export->output, inputs, n_inputs, diag));
-    SAND_TRY(message_latency(experiment, &message_s, diag));
+    SAND_TRY(find_latency(export, experiment, &message_s, diag));
     FILE *out = open_memstream(&text, &size);
     if (!out)
         return SAND_ERR_NOMEM;
@@ -131,7 +151,7 @@ static enum sand_rc write_fabric(const struct export_options *export, const stru
 static enum sand_rc execute(const struct export_options *export, struct sand_diag *diag)
 {
     struct sand_spec *spec = NULL;
-    SAND_TRY(sand_cli_load_spec(&export->load, &spec, diag));
+    SAND_TRY(sand_cli_load_file(&export->load, sand_spec_load_cluster, &spec, diag));
     enum sand_rc rc = write_fabric(export, spec, diag);
     sand_spec_free(spec);
     return rc;

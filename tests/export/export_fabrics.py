@@ -197,6 +197,10 @@ def twins(folder):
         run("import", "graphml", again, "-o", third)
         texts = [re.sub(r"<!--.*?-->", "", path.read_text(), flags=re.S) for path in (cluster, third)]
         check(texts[0] == texts[1], f"{fabric}: another cluster after two imports")
+        # Of the cluster alone, which names no collectives, the same is written.
+        for form in ("graphml", "dot", "simgrid"):
+            texts = [run("export", "fabric", path, f"--format={form}").stdout for path in (cluster, two)]
+            check(texts[0] == texts[1] and texts[0], f"{fabric}: {form} of the cluster alone differs")
 
 
 # (fabric, what is dead or slow, what it is imported as)
