@@ -17,12 +17,14 @@ typedef enum sand_rc sand_cli_graph_fn(const struct sand_experiment *experiment,
 enum sand_rc sand_cli_with_graph(const struct sand_cli_load *load, sand_cli_graph_fn *work,
                                  void *input);
 
-// "12.8 TB/s" and "1.63 %" of a whole; the buffers hold 48 bytes.
+// "12.8 TB/s" and "1.63 %" of a whole, "-" of nothing; the buffers hold 48 bytes.
 char *sand_cli_bandwidth(double Bps, char *buffer);
 char *sand_cli_percent(double part, double whole, char *buffer);
 
 // What every sub-verb means by a bisection, in words.
 extern const char sand_cli_bisection_is[];
+// Why there is none.
+const char *sand_cli_no_bisection(uint32_t n_nodes);
 
 // Whether the argument of --format asks for JSON; anything but text and json ends the program.
 int sand_cli_is_json(struct argp_state *state, const char *format);

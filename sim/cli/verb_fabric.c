@@ -1,5 +1,7 @@
 // sandtable fabric: what a cluster's fabric is, can, and loses.
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <string.h>
+
 #include "clifabric.h"
 #include "spec.h"
 #include "units.h"
@@ -54,6 +56,11 @@ enum sand_rc sand_cli_with_graph(const struct sand_cli_load *load, sand_cli_grap
 }
 
 const char sand_cli_bisection_is[] = "minimum cut between halves of the nodes, cables at line rate";
+
+const char *sand_cli_no_bisection(uint32_t n_nodes)
+{
+    return n_nodes == 1 ? "one node has no halves" : "no network joins the halves";
+}
 
 int sand_cli_is_json(struct argp_state *state, const char *format)
 {
@@ -117,6 +124,9 @@ char *sand_cli_bandwidth(double Bps, char *buffer)
 
 char *sand_cli_percent(double part, double whole, char *buffer)
 {
-    snprintf(buffer, 48, "%.4g %%", whole > 0 ? 100 * part / whole : 0);
+    if (whole > 0)
+        snprintf(buffer, 48, "%.4g %%", 100 * part / whole);
+    else
+        strcpy(buffer, "-");
     return buffer;
 }

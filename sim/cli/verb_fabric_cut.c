@@ -118,6 +118,12 @@ static void print_text(const struct sand_graph *g, const struct sand_graph_cut *
     printf("NICs on the two sides   %" PRIu32 " and %" PRIu32 "\n", cut->endpoints[0],
            cut->endpoints[1]);
     printf("they can send           %s\n", sand_cli_bandwidth(cut->injection_Bps, most));
+    if (!(cut->value_Bps > 0)) {
+        printf("minimum cut             none: %s\n",
+               cut->injection_Bps > 0 ? "no network joins the sides"
+                                      : "no NIC of one side works, or one side has none");
+        return;
+    }
     printf("minimum cut             %s, %s of it\n", sand_cli_bandwidth(cut->value_Bps, value),
            sand_cli_percent(cut->value_Bps, cut->injection_Bps, share));
     printf("a least cut lies at     ");

@@ -65,8 +65,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static void print_header(double healthy_Bps, double storage_Bps, const struct sand_cluster *cluster)
 {
     char value[48];
-    printf("bisection: %s (%s%s)\n", sand_cli_bandwidth(healthy_Bps, value), sand_cli_bisection_is,
-           cluster->n_impaired > 0 ? "; as impaired as described" : "");
+    if (healthy_Bps > 0)
+        printf("bisection: %s (%s%s)\n", sand_cli_bandwidth(healthy_Bps, value),
+               sand_cli_bisection_is, cluster->n_impaired > 0 ? "; as impaired as described" : "");
+    else
+        printf("bisection: none: %s\n", sand_cli_no_bisection(cluster->n_nodes));
     if (storage_Bps > 0)
         printf("ports of storage: %s\n", sand_cli_bandwidth(storage_Bps, value));
     printf("%-24s %7s %9s %8s %8s %8s %12s %9s%s\n", "domain", "alike", "switches", "dead",

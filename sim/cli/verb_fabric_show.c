@@ -178,10 +178,8 @@ static void show_text(const struct sand_cluster *cluster, const struct sand_fabr
                sand_cli_bisection_is);
     if (b->line_Bps > 0 && b->spread_Bps != b->line_Bps)
         printf("%-16s adaptive spreading reaches %s of it\n", "", rate(b->spread_Bps, text));
-    if (f->n_nodes == 1)
-        printf("%-16s none: one node has no halves\n", "bisection");
-    else if (!(b->line_Bps > 0))
-        printf("%-16s none: no network joins the halves\n", "bisection");
+    if (!(b->line_Bps > 0))
+        printf("%-16s none: %s\n", "bisection", sand_cli_no_bisection(f->n_nodes));
 }
 
 static void show_json(const struct sand_cluster *cluster, const struct sand_fabric *f,

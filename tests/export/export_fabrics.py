@@ -387,6 +387,20 @@ def draws(dot, name):
             check([b for _, b in sorted(row)] == sorted(b for _, b in row), f"{name}: out of order: {sorted(row)}")
 
 
+def halfless(folder):
+    """Where nothing crosses the middle, the verbs say why instead of shares of nothing."""
+    dead = CLUSTER.format(nodes=4, tree=TWO).replace("/></cluster>", '/><impaired part="leaf0"/></cluster>')
+    for cluster, why, sides in (
+            (CLUSTER.format(nodes=1, tree=TWO), "one node has no halves", "one side has none"),
+            (dead, "no network joins the halves", "no NIC of one side works")):
+        path = experiment(folder, "halfless", cluster)
+        faults, cut, show = (run("fabric", verb, path) for verb in ("faults", "cut", "show"))
+        check(f"bisection: none: {why}\n" in faults.stdout and "%" not in faults.stdout, faults.stdout)
+        check(all(line.endswith(" -") for line in faults.stdout.splitlines()[2:]), faults.stdout)
+        check("none: " in cut.stdout and sides in cut.stdout and "least cut" not in cut.stdout, cut.stdout)
+        check(f"none: {why}" in show.stdout or "impaired" in cluster, show.stdout)
+
+
 def scale(folder):
     """131,072 NICs: every analysis within 5 s of processor time and 1 GiB, in a debug build too."""
     tree = 'tiers="3" radix="128" endpoints_per_leaf="64" leaves_per_pod="64" spreading="static"'
@@ -415,6 +429,7 @@ def main():
         ugly(folder)
         at_once(folder)
         pictures(folder)
+        halfless(folder)
         scale(folder)
     print(f"{len(failures)} failed")
     sys.exit(1 if failures else 0)
