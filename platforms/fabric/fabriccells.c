@@ -7,6 +7,7 @@
 #include "fabricwiring.h"
 #include "ids.h"
 #include "mem.h"
+#include "numbers.h"
 
 // ---- colour refinement --------------------------------------------------------------------------
 
@@ -272,23 +273,13 @@ static enum sand_rc put_near(struct fabric_graph *g, const uint32_t *wire_of)
     return SAND_OK;
 }
 
-static uint32_t divisor(uint32_t a, uint32_t b)
-{
-    while (b != 0) {
-        const uint32_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
 // Of the cables that leave a switch each gets the same part of the choice, in lowest terms.
 static void set_ways(struct fabric_graph *g)
 {
     for (uint32_t c = 0; c < g->n_cells; c++) {
         uint32_t common = 0;
         for (uint32_t i = g->near_first[c]; i < g->near_first[c + 1]; i++)
-            common = divisor(g->wires[g->near[i]].n_cables, common);
+            common = sand_gcd(g->wires[g->near[i]].n_cables, common);
         for (uint32_t i = g->near_first[c]; i < g->near_first[c + 1]; i++)
             g->wires[g->near[i]].ways = g->wires[g->near[i]].n_cables / common;
     }

@@ -3,6 +3,7 @@
 #include "fabricplan.h"
 
 #include "fabricports.h"
+#include "numbers.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -39,11 +40,6 @@ static void warning(const struct planner *p, const char *text)
 {
     sand_diag_add(p->diag, SAND_WARNING, NULL, 0, "cluster \"%s\": %s",
                   p->cluster->name ? p->cluster->name : "", text);
-}
-
-static uint64_t ceil_div(uint64_t a, uint64_t b)
-{
-    return (a + b - 1) / b;
 }
 
 // ---- the description by itself ----
@@ -155,8 +151,9 @@ static void count_rail_places(struct planner *p)
     const struct sand_fabric_spec *s = p->spec;
     struct sand_fabric_plan *plan = p->plan;
     const uint32_t rails = p->cluster->node_type->n_nics;
-    const uint64_t units = s->n_leaf_groups > 0 ? count_groups(p, s->nodes_per_unit)
-                                                : ceil_div(p->cluster->n_nodes, s->nodes_per_unit);
+    const uint64_t units = s->n_leaf_groups > 0
+                               ? count_groups(p, s->nodes_per_unit)
+                               : sand_ceil_div(p->cluster->n_nodes, s->nodes_per_unit);
     plan->endpoints_per_leaf = s->nodes_per_unit;
     plan->n_leaves = (uint32_t)units * rails; // at most as many as endpoints
     const uint64_t per_pod = (uint64_t)s->units_per_pod * rails;
@@ -166,7 +163,7 @@ static void count_rail_places(struct planner *p)
         plan->leaves_per_pod = (uint32_t)per_pod;
     else
         plan->leaves_per_pod = plan->n_leaves;
-    plan->n_pods = (uint32_t)ceil_div(plan->n_leaves, plan->leaves_per_pod);
+    plan->n_pods = (uint32_t)sand_ceil_div(plan->n_leaves, plan->leaves_per_pod);
     if (s->n_tiers == 1 && units > 1)
         problem(p,
                 "rails of one tier have one leaf each, but %" PRIu32 " nodes are more than its "
@@ -194,11 +191,11 @@ static void count_places(struct planner *p)
     plan->n_leaves =
         s->n_leaf_groups > 0
             ? (uint32_t)count_groups(p, s->endpoints_per_leaf / p->cluster->node_type->n_nics)
-            : (uint32_t)ceil_div(endpoints, s->endpoints_per_leaf);
+            : (uint32_t)sand_ceil_div(endpoints, s->endpoints_per_leaf);
     if (plan->n_leaves == 0)
         return;
     plan->leaves_per_pod = s->n_tiers == 3 ? s->leaves_per_pod : plan->n_leaves;
-    plan->n_pods = (uint32_t)ceil_div(plan->n_leaves, plan->leaves_per_pod);
+    plan->n_pods = (uint32_t)sand_ceil_div(plan->n_leaves, plan->leaves_per_pod);
 }
 
 // Whole ports for `Bps`; 0 if no switch has so many. The slack forgives the rounding of ratios such
@@ -278,7 +275,7 @@ static void size_leaf(struct planner *p)
 static uint64_t spine_ports(const struct planner *p, uint32_t spines)
 {
     const struct sand_fabric_plan *plan = p->plan;
-    uint64_t down = ceil_div((uint64_t)plan->leaves_per_pod * plan->leaf_up_ports, spines);
+    uint64_t down = sand_ceil_div((uint64_t)plan->leaves_per_pod * plan->leaf_up_ports, spines);
     double up = ceil(plan->pod_up_Bps / p->spec->link->rate_Bps / spines * (1 - 1e-9));
     const uint64_t storage =
         p->spec->n_tiers == 2
@@ -363,7 +360,8 @@ static uint32_t cores_per_spine(const struct sand_fabric_plan *plan, uint32_t co
 static uint64_t core_ports(const struct planner *p, uint64_t cores)
 {
     const struct sand_fabric_plan *plan = p->plan;
-    return ceil_div((uint64_t)plan->n_pods * plan->spines_per_pod * plan->spine_up_ports, cores) +
+    return sand_ceil_div((uint64_t)plan->n_pods * plan->spines_per_pod * plan->spine_up_ports,
+                         cores) +
            fabric_storage_per_top(p->cluster, cores * plan->n_planes);
 }
 
@@ -400,14 +398,14 @@ static uint32_t choose_cores(struct planner *p)
     }
     const uint64_t ports = (uint64_t)plan->n_pods * plan->spines_per_pod * plan->spine_up_ports +
                            fabric_storage_per_top(p->cluster, plan->n_planes);
-    if (ceil_div(ports, radix) > MAX_COUNT) {
+    if (sand_ceil_div(ports, radix) > MAX_COUNT) {
         problem(p,
                 "%" PRIu64 " cores would be needed, more than %d switches; check rates and "
                 "oversubscription",
-                ceil_div(ports, radix), MAX_COUNT);
+                sand_ceil_div(ports, radix), MAX_COUNT);
         return 0;
     }
-    uint32_t need = (uint32_t)ceil_div(ports, radix);
+    uint32_t need = (uint32_t)sand_ceil_div(ports, radix);
     // need <= most because pods <= radix; `most` is a multiple of the spines and always fits.
     uint64_t most = (uint64_t)plan->spines_per_pod * plan->spine_up_ports;
     for (uint32_t n = need; n < 2 * need && n <= most; n++)

@@ -5,10 +5,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-static uint64_t ceil_div(uint64_t a, uint64_t b)
-{
-    return a / b + (a % b != 0);
-}
+#include "numbers.h"
 
 static double nic_Bps(const struct sand_cluster *c, uint32_t planes)
 {
@@ -35,7 +32,7 @@ uint64_t fabric_ports_below(const struct sand_cluster *c, uint64_t endpoints, ui
     uint64_t shared = c->fabric.breakout;
     if (shared == 0)
         shared = planes > 1 && fit >= 2 && fit <= UINT32_MAX ? (uint64_t)fit : 1;
-    return shared > 1 ? ceil_div(endpoints, shared) : endpoints * nic_ports;
+    return shared > 1 ? sand_ceil_div(endpoints, shared) : endpoints * nic_ports;
 }
 
 uint64_t fabric_storage_ports(const struct sand_cluster *c)
@@ -54,12 +51,12 @@ uint64_t fabric_storage_per_leaf(const struct sand_cluster *c, uint64_t units, u
     const uint64_t seats = ports->n_leaves > 0 && ports->n_leaves < units ? ports->n_leaves : units;
     if (ports->at != SAND_STORAGE_AT_LEAVES || seats == 0)
         return 0;
-    return ceil_div(fabric_storage_ports(c), seats * copies);
+    return sand_ceil_div(fabric_storage_ports(c), seats * copies);
 }
 
 uint64_t fabric_storage_per_top(const struct sand_cluster *c, uint64_t n)
 {
     return c->storage_ports.at == SAND_STORAGE_AT_SPINES && n > 0
-               ? ceil_div(fabric_storage_ports(c), n)
+               ? sand_ceil_div(fabric_storage_ports(c), n)
                : 0;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "filegate.h"
+#include "numbers.h"
 #include "specbind.h"
 
 static struct sand_xml_place place_of(const xmlNode *node)
@@ -98,11 +99,6 @@ SPEC_FINISH(checkpoint)
 
 // ---- cluster ----
 
-static uint32_t ceil_div(uint32_t a, uint32_t b)
-{
-    return a / b + (a % b != 0);
-}
-
 static void check_storage_ports(struct spec_binding *binding, const xmlNode *node,
                                 const struct sand_cluster *cluster)
 {
@@ -141,11 +137,11 @@ SPEC_FINISH(cluster)
 {
     (void)extra;
     struct sand_cluster *cluster = model;
-    uint32_t racks = ceil_div(cluster->n_nodes, cluster->nodes_per_rack);
+    uint32_t racks = (uint32_t)sand_ceil_div(cluster->n_nodes, cluster->nodes_per_rack);
     if (cluster->racks_per_row == 0)
         cluster->racks_per_row = racks;
     if (cluster->rows_per_hall == 0)
-        cluster->rows_per_hall = ceil_div(racks, cluster->racks_per_row);
+        cluster->rows_per_hall = (uint32_t)sand_ceil_div(racks, cluster->racks_per_row);
     uint64_t gpus = (uint64_t)cluster->n_nodes * cluster->node_type->n_gpus;
     if (gpus > UINT32_MAX)
         spec_error(binding, place_of(node), "cluster \"%s\" has %llu GPUs; at most %u are counted",
@@ -168,7 +164,7 @@ static void complete_size(struct spec_binding *binding, const xmlNode *node,
                    "job \"%s\" says neither \"nodes\" nor \"gpus\"; write one, above 0", job->id);
     if (job->n_gpus == 0 || !type || type->n_gpus == 0)
         return; // a missing cluster is reported already
-    const uint32_t needs = ceil_div(job->n_gpus, type->n_gpus);
+    const uint32_t needs = (uint32_t)sand_ceil_div(job->n_gpus, type->n_gpus);
     if (job->n_nodes > 0 && job->n_nodes != needs)
         spec_error(binding, place_of(node),
                    "job \"%s\" has nodes=\"%u\" and gpus=\"%u\", which fill %u nodes of %u GPUs; "

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "numbers.h"
 #include "shardedpass.h"
 #include "traffic.h"
 #include "train.h"
@@ -32,16 +33,6 @@ static double transfer_s(double bytes, double latency_s, double Bps)
     return bytes > 0 && Bps > 0 ? latency_s + bytes / Bps : 0;
 }
 
-static double larger(double a, double b)
-{
-    return a > b ? a : b;
-}
-
-static double smaller(double a, double b)
-{
-    return a < b ? a : b;
-}
-
 // Traffic that follows compute in every pass; `backward` 0 or 1. What of it shares the links that
 // hold the rings back.
 struct following {
@@ -61,7 +52,7 @@ static struct following follows(const struct step_chunk *chunk,
         transfer_s(chunk->experts_B[backward], latency_s, layout->rate_Bps[STEP_FLOW_EXPERTS]);
     const double outside_s = transfer_s(chunk->experts_out_B[backward], latency_s,
                                         layout->rate_Bps[STEP_FLOW_EXPERTS_OUT]);
-    return (struct following){.all_s = tp_s + cp_s + larger(inside_s, outside_s),
+    return (struct following){.all_s = tp_s + cp_s + sand_larger(inside_s, outside_s),
                               .on_rings_s = layout->meets_rings[STEP_FLOW_TP] * tp_s +
                                             layout->meets_rings[STEP_FLOW_CP] * cp_s +
                                             layout->meets_rings[STEP_FLOW_EXPERTS_OUT] * outside_s};
@@ -115,7 +106,7 @@ static struct sharded_pieces sharded_pieces(const struct step_header *h,
     const struct legs gather = legs_of(layout, &chunk->gather),
                       reduce = legs_of(layout, &chunk->reduce);
     const int ring = busiest_ring(&gather, &reduce, &chunk->gather);
-    const double late = h->exposed_reduce, first_s = smaller(reduce.on_s[ring], reduce.all_s);
+    const double late = h->exposed_reduce, first_s = sand_smaller(reduce.on_s[ring], reduce.all_s);
     const double beside_gather = 1 - h->exposed_gather, then_s = reduce.all_s - first_s;
     struct sharded_pieces pieces = {.n = chunk->pieces,
                                     .reduce_s = {(1 - late) * first_s, (1 - late) * then_s},
@@ -140,7 +131,7 @@ static double piles_up_s(const struct step_header *h, const struct sand_step_lay
     const int ring = busiest_ring(&gather, &reduce, NULL);
     const double gathers = h->gather_backward ? 2 : 1;
     const double on_s = gathers * gather.on_s[ring] + reduce.on_s[ring];
-    return larger(0, chunk->pieces * on_s - both_s);
+    return sand_larger(0, chunk->pieces * on_s - both_s);
 }
 
 static void add_sharded(const struct step_header *h, const struct sand_step_layout *layout,
@@ -269,7 +260,7 @@ static double slowest_both_s(const struct stages *all)
 {
     double most_s = 0;
     for (uint32_t i = 0; i < all->n; i++)
-        most_s = larger(most_s, both_s(&all->stage[i]));
+        most_s = sand_larger(most_s, both_s(&all->stage[i]));
     return most_s;
 }
 
@@ -282,12 +273,12 @@ static double plain_s(const struct stages *all, const struct step_header *h, dou
 {
     const double pp = h->pp;
     const double slowest_s = slowest_both_s(all), mean_s = mean_through_s(all, h->pp);
-    double cycle_s = larger(slowest_s, mean_s + 2 * send_s * (pp - 1) / pp);
+    double cycle_s = sand_larger(slowest_s, mean_s + 2 * send_s * (pp - 1) / pp);
     if (pp > 2) // the last two stages
-        cycle_s = larger(
+        cycle_s = sand_larger(
             cycle_s,
             (all->stage[all->n - 1].through_s + all->stage[all->n - 2].through_s + 2 * send_s) / 2);
-    const double held_up = larger(0, h->micro_batches - pp);
+    const double held_up = sand_larger(0, h->micro_batches - pp);
     // Gradients of weights do not hold up the stage before, and fill as much of the bubble (ZB-H1).
     const double filled_s = 2 * (pp - 1) * all->stage[all->n / 2].weights_s;
     const struct stage *last = &all->stage[all->n - 1]; // in which both ways follow each other
@@ -304,7 +295,7 @@ static double fill_and_work_s(const struct stages *all, double micro_batches)
         const struct stage *stage = &all->stage[i];
         const double first_s = stage->first_forward_s + stage->first_backward_s;
         const double alike_s = (all->weight[i] - 1) * first_s; // before the last of its like
-        most_s = larger(most_s, before_s + alike_s + micro_batches * both_s(stage));
+        most_s = sand_larger(most_s, before_s + alike_s + micro_batches * both_s(stage));
         before_s += alike_s + first_s;
     }
     return most_s;
@@ -316,7 +307,7 @@ static double fill_and_work_s(const struct stages *all, double micro_batches)
 static double interleaved_s(const struct stages *all, const struct step_header *h, double send_s)
 {
     const double chunk_s = mean_both_s(all, h->pp) / h->chunks;
-    const double held_up_s = larger(0, (2 * send_s - chunk_s) / 2);
+    const double held_up_s = sand_larger(0, (2 * send_s - chunk_s) / 2);
     return fill_and_work_s(all, h->micro_batches) +
            h->micro_batches * (double)h->chunks * held_up_s +
            2 * send_s * ((double)h->pp * h->chunks - 1);
@@ -350,7 +341,7 @@ static struct reductions by_piece(const struct step_header *h, const struct stag
 {
     const double n = stage->first_pieces, late_s = h->exposed_reduce * stage->first_reduce_s;
     const double beside_s = stage->first_reduce_s - late_s;
-    const double queued_s = larger(0, beside_s - stage->first_backward_s / n);
+    const double queued_s = sand_larger(0, beside_s - stage->first_backward_s / n);
     return (struct reductions){.gradients_s = n * late_s + (n - 1) * queued_s + beside_s};
 }
 
@@ -361,9 +352,9 @@ static struct reductions by_round(const struct step_header *h, const struct stag
 {
     const double last_s = stage->first_pieces * stage->first_reduce_s;
     const double rounds = h->chunks - 1.0, others_s = stage->reduce_s - last_s;
-    const double queued_s = larger(0, (1 - h->exposed_reduce) * others_s / rounds - round_s);
-    return (struct reductions){.wave_s =
-                                   h->exposed_reduce * others_s + larger(0, rounds - 1) * queued_s,
+    const double queued_s = sand_larger(0, (1 - h->exposed_reduce) * others_s / rounds - round_s);
+    return (struct reductions){.wave_s = h->exposed_reduce * others_s +
+                                         sand_larger(0, rounds - 1) * queued_s,
                                .gradients_s = last_s + queued_s};
 }
 
@@ -381,8 +372,8 @@ static struct reductions reductions(const struct step_header *h, const struct st
             own = by_round(h, stage, h->pp * pass_s);
         else if (h->overlap_reduce && all->number[i] == 0)
             own = by_piece(h, stage);
-        most.wave_s = larger(most.wave_s, own.wave_s);
-        most.gradients_s = larger(most.gradients_s, own.gradients_s - all->number[i] * pass_s);
+        most.wave_s = sand_larger(most.wave_s, own.wave_s);
+        most.gradients_s = sand_larger(most.gradients_s, own.gradients_s - all->number[i] * pass_s);
     }
     return most;
 }
@@ -396,10 +387,10 @@ static double gather_s(const struct step_header *h, const struct stage *stage)
         return stage->gather_s;
     const double n = stage->first_pieces;
     const double work_s = stage->first_forward_s / n;
-    const double first_s = n * larger(work_s, stage->first_gather_s) +
-                           smaller(work_s, stage->first_gather_s) - stage->first_forward_s;
+    const double first_s = n * sand_larger(work_s, stage->first_gather_s) +
+                           sand_smaller(work_s, stage->first_gather_s) - stage->first_forward_s;
     const double warm_up_s = ((h->chunks - 1.0) * h->pp + 1) * stage->forward_s / h->chunks;
-    return larger(first_s, stage->gather_s - warm_up_s);
+    return sand_larger(first_s, stage->gather_s - warm_up_s);
 }
 
 // When sharded, nobody prefetches the first weights, and the last gradients have nothing beside
@@ -413,7 +404,7 @@ static void add_once_a_step(const struct step_header *h, const struct stages *al
         p->weights_s = (1 - h->exposed_gather) * first->first_gather_s;
         p->gradients_s =
             h->pp == 1 ? first->alone.left_s : (1 - h->exposed_reduce) * first->first_reduce_s;
-        p->gradients_s = larger(p->gradients_s, h->micro_batches * first->piles_up_s);
+        p->gradients_s = sand_larger(p->gradients_s, h->micro_batches * first->piles_up_s);
         return;
     }
     p->weights_s = gather_s(h, first);
@@ -440,8 +431,8 @@ static void share_out(const struct step_setting *set, const struct step_header *
     e->exposed_pp_s = phases->sends_s;
     e->compute_s = m * (mean_both_s(all, set->split->pp) - tp_s - dp_s) + phases->optimizer_s +
                    phases->overhead_s;
-    e->bubble_s =
-        larger(0, e->step_s - e->compute_s - e->exposed_tp_s - e->exposed_dp_s - e->exposed_pp_s);
+    e->bubble_s = sand_larger(0, e->step_s - e->compute_s - e->exposed_tp_s - e->exposed_dp_s -
+                                     e->exposed_pp_s);
 }
 
 // No finite time if the job asks for a kernel that does not run.
@@ -456,7 +447,7 @@ static struct stages find_phases(struct step_setting *set, const struct sand_ste
     const struct stages all = work_out_stages(set, layout, h);
     set->seen = NULL;
     const double rate_Bps =
-        smaller(layout->rate_Bps[STEP_FLOW_NEXT], layout->rate_Bps[STEP_FLOW_PREVIOUS]);
+        sand_smaller(layout->rate_Bps[STEP_FLOW_NEXT], layout->rate_Bps[STEP_FLOW_PREVIOUS]);
     const double send_s = h->pp > 1 ? transfer_s(h->send_B, h->send_latency_s, rate_Bps) : 0;
     const double without_s = pipeline_s(&all, h, 0);
     *p = (struct sand_step_phases){.micro_batches = h->micro_batches,

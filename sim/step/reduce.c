@@ -9,6 +9,7 @@
 #include "covered.h"
 #include "ids.h"
 #include "mem.h"
+#include "numbers.h"
 
 struct reduction {
     const struct step_traffic *traffic;
@@ -57,16 +58,6 @@ static enum sand_rc collect_uses(struct reduction *r)
     return SAND_OK;
 }
 
-static uint32_t gcd(uint32_t a, uint32_t b)
-{
-    while (b != 0) {
-        const uint32_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
 static void index_links(struct reduction *r)
 {
     for (size_t i = 0; i < r->n_uses; i++) {
@@ -81,7 +72,7 @@ static void index_links(struct reduction *r)
         link->coupled = r->traffic->links[r->classes->link_member[l]].coupled;
         uint32_t divisor = 0;
         for (uint32_t i = 0; r->fold && link->coupled == SAND_NONE && i < link->n; i++)
-            divisor = gcd(r->uses[link->first + i].weight, divisor);
+            divisor = sand_gcd(r->uses[link->first + i].weight, divisor);
         for (uint32_t i = 0; divisor > 1 && i < link->n; i++)
             r->uses[link->first + i].weight /= divisor;
         if (divisor > 1)

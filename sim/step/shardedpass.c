@@ -2,17 +2,14 @@
 // What a piece waits for is what run.c makes it wait for.
 #include "shardedpass.h"
 
+#include "numbers.h"
+
 // What is left on the rings of the weights and on others, and whether gradients set out with the
 // next piece.
 struct rings {
     double busy_s[2];
     int owes;
 };
-
-static double larger(double a, double b)
-{
-    return a > b ? a : b;
-}
 
 enum { END = 2 }; // no further piece
 
@@ -26,16 +23,16 @@ static double piece_s(const struct sharded_pieces *p, int way, int next, struct 
     free_s[0] = gathered_s + (rings->owes ? p->reduce_s[0] : 0);
     free_s[1] = rings->busy_s[1];
     if (rings->owes && p->reduce_s[1] > 0)
-        free_s[1] = larger(free_s[0], free_s[1]) + p->reduce_s[1];
+        free_s[1] = sand_larger(free_s[0], free_s[1]) + p->reduce_s[1];
     for (int leg = 0; leg < 2 && way; leg++)
         if (p->late_reduce_s[leg] > 0)
-            end_s = free_s[leg] = larger(end_s, free_s[leg]) + p->late_reduce_s[leg];
+            end_s = free_s[leg] = sand_larger(end_s, free_s[leg]) + p->late_reduce_s[leg];
     if (late_gather_s > 0)
-        end_s = free_s[0] = larger(end_s, free_s[0]) + late_gather_s;
+        end_s = free_s[0] = sand_larger(end_s, free_s[0]) + late_gather_s;
     else if (gather_s > 0)
-        end_s = larger(end_s, gathered_s);
+        end_s = sand_larger(end_s, gathered_s);
     for (int leg = 0; leg < 2; leg++)
-        rings->busy_s[leg] = larger(0, free_s[leg] - end_s);
+        rings->busy_s[leg] = sand_larger(0, free_s[leg] - end_s);
     rings->owes = way;
     return end_s;
 }
@@ -79,6 +76,7 @@ struct sharded_alone sharded_alone_find(const struct sharded_pieces *p, uint32_t
         alone.work_s += i == 1 && n > 3 ? (n - 2.0) * whole_s : whole_s;
     }
     const double first_s = rings.busy_s[0] + p->reduce_s[0];
-    alone.left_s = p->reduce_s[1] > 0 ? larger(first_s, rings.busy_s[1]) + p->reduce_s[1] : first_s;
+    alone.left_s =
+        p->reduce_s[1] > 0 ? sand_larger(first_s, rings.busy_s[1]) + p->reduce_s[1] : first_s;
     return alone;
 }

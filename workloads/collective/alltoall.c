@@ -4,6 +4,8 @@
 
 #include <math.h>
 
+#include "numbers.h"
+
 struct sand_alltoall_load sand_alltoall_load(const struct sand_alltoall *all)
 {
     const double n = all->ranks, p = all->domain_ranks;
@@ -46,11 +48,6 @@ static double missing(double all, double there, uint32_t k)
     return none;
 }
 
-static double smaller(double a, double b)
-{
-    return a < b ? a : b;
-}
-
 // That a token has none of the experts from `first` to before `end`. They are whole groups and, at
 // either end, part of one: whatever groups are chosen, so many of their experts are among them.
 static double misses(const struct sand_routing *r, double first, double end)
@@ -58,7 +55,7 @@ static double misses(const struct sand_routing *r, double first, double end)
     const uint32_t groups = r->groups > 1 ? r->groups : 1;
     const uint32_t chosen = groups > 1 ? r->groups_per_token : 1;
     const double size = (double)r->experts / groups;
-    const double front = smaller(ceil(first / size) * size, end) - first;
+    const double front = sand_smaller(ceil(first / size) * size, end) - first;
     const double whole = floor((end - first - front) / size);
     const double back = end - first - front - whole * size;
     const uint32_t fronts = front > 0, backs = back > 0;
@@ -74,20 +71,10 @@ static double misses(const struct sand_routing *r, double first, double end)
     return none / choose(groups, chosen);
 }
 
-static uint32_t greatest_common_divisor(uint32_t a, uint32_t b)
-{
-    while (b != 0) {
-        const uint32_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
 double sand_routing_reach(const struct sand_routing *routing, uint32_t parts)
 {
     const uint32_t groups = routing->groups > 1 ? routing->groups : 1;
-    const uint32_t alike = greatest_common_divisor(parts, groups); // after so many they repeat
+    const uint32_t alike = sand_gcd(parts, groups); // after so many they repeat
     const double share = (double)routing->experts / parts;
     double reached = 0;
     for (uint32_t i = 0; i < parts / alike; i++)

@@ -1,5 +1,6 @@
 // The split of a model over GPUs: checks, micro-batches, layers and parameters per stage.
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "numbers.h"
 #include "train.h"
 
 enum sand_rank_order sand_split_order(const struct sand_split *split)
@@ -101,16 +102,6 @@ static size_t check_sizes(const struct sand_transformer *model, const struct san
     return n_bad;
 }
 
-static uint32_t greatest_common_divisor(uint32_t a, uint32_t b)
-{
-    while (b != 0) {
-        const uint32_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
 static size_t check_tensor(const struct sand_transformer *model, const struct sand_split *split,
                            struct sand_diag *diag)
 {
@@ -127,7 +118,7 @@ static size_t check_tensor(const struct sand_transformer *model, const struct sa
                       "split: tp %u does not divide the model's %s %u; the largest divisor of both "
                       "is tp %u",
                       split->tp, widths[i].name, widths[i].value,
-                      greatest_common_divisor(split->tp, widths[i].value));
+                      sand_gcd(split->tp, widths[i].value));
     }
     if (split->sequence % split->cp != 0) {
         n_bad++;
