@@ -28,10 +28,6 @@ static const double least_loss = 0.005;
 // jobs that compute, then send for a share s of their step, at half the rate while both do: s * s),
 // and what compute hides stays hidden.
 static const double mean_field_loss = 0.01;
-// What slows a neighbour elsewhere moves a job by about the product of what the two lose. A link on
-// which that is over this share of the step (as in jointfluid.c) is worth asking for with its
-// users.
-static const double second_order = 0.002;
 // Jobs in one question. Of more neighbours, those who load its links least are there as their mean.
 enum { MOST_JOBS = SAND_JOINT_JOBS };
 // With the neighbours' neighbours no more than are played together, unless the former alone are.
@@ -362,8 +358,8 @@ static enum sand_rc find_far(struct sand_world *w, double loss)
             if (c->users[own->link].n < 2)
                 continue;
             const struct others others = others_on(w, own);
-            if (can_lose(own, &others) && loss * share_of(own, &others) >= second_order &&
-                !is_among(c, own->link))
+            if (can_lose(own, &others) &&
+                loss * share_of(own, &others) >= SAND_JOINT_SECOND_ORDER && !is_among(c, own->link))
                 SAND_TRY(add_far(w, own));
         }
     }

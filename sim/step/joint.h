@@ -14,6 +14,9 @@ enum { SAND_JOINT_JOBS = 64, SAND_JOINT_TRANSFERS = 64, SAND_JOINT_OFFSETS = 64 
 // So many are played together; of more, each against what the others put on the links (fluid.c).
 // Of more than the second, if the step of one alone is wanted and it loses little.
 enum { SAND_JOINT_TOGETHER = 8, SAND_JOINT_ALWAYS_TOGETHER = 4 };
+// What slows a neighbour elsewhere moves a job by about the product of the shares of their steps
+// that the two lose; below this share it is not asked for.
+#define SAND_JOINT_SECOND_ORDER 0.002
 
 // A transfer that goes on all the time, beside the steps.
 struct sand_joint_transfer {

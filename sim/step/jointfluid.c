@@ -18,7 +18,7 @@ static const double enough_asked = 0.005;
 // losses, which is by how much it does, is. The latter seen in so many steps of each. If it loses
 // much, all are played together, or settled.
 enum { FEW_STEPS = 4 };
-static const double little_loss = 0.02, second_order = 0.002, much_loss = 0.06;
+static const double little_loss = 0.02, much_loss = 0.06;
 
 struct rounds {
     struct fluid fluid;
@@ -205,7 +205,7 @@ static enum sand_rc play_one(struct rounds *rounds, struct sand_joint_solution *
     rounds->absent = asked;
     fluid_take_away(&rounds->fluid, asked);
     SAND_TRY(look_at_others(rounds, &others_lose));
-    if (loses * others_lose < second_order)
+    if (loses * others_lose < SAND_JOINT_SECOND_ORDER)
         return SAND_OK;
     for (; rounds->round < FIRST_ROUNDS; rounds->round++)
         SAND_TRY(play_round(rounds));
