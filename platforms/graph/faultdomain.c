@@ -37,6 +37,7 @@ struct survey {
     double *up_Bps;           // what joins each switch to others
     double *across_Bps;       // to switches that are on other sides
     double *nics_Bps;         // NICs at or below each switch, once for every neighbour above
+    double *above_Bps;        // nics_Bps of the switches above each: what its pod has
     uint8_t *dead, *deadnode; // scratch
 };
 
@@ -80,6 +81,8 @@ static void survey_edges(struct survey *s)
         s->up_Bps[e->b] += e->capacity_Bps;
         s->across_Bps[e->a] += across_Bps;
         s->across_Bps[e->b] += across_Bps;
+        if (g->switches[e->a].tier < g->switches[e->b].tier)
+            s->above_Bps[e->a] += s->nics_Bps[e->b];
     }
 }
 
@@ -96,10 +99,11 @@ static enum sand_rc survey_open(struct survey *s, const struct sand_graph *g,
                          .up_Bps = sand_calloc(n, sizeof *s->up_Bps),
                          .across_Bps = sand_calloc(n, sizeof *s->across_Bps),
                          .nics_Bps = sand_calloc(n, sizeof *s->nics_Bps),
+                         .above_Bps = sand_calloc(n, sizeof *s->above_Bps),
                          .dead = sand_calloc(n, 1),
                          .deadnode = sand_calloc(g->n_nodes, 1)};
     if (!s->low || !s->high || !s->node_sides || !s->sides || !s->up_Bps || !s->across_Bps ||
-        !s->nics_Bps || !s->dead || !s->deadnode)
+        !s->nics_Bps || !s->above_Bps || !s->dead || !s->deadnode)
         return sand_fail(diag, SAND_ERR_NOMEM, "no memory for the fault domains");
     sand_graph_halves(g, s->node_sides);
     survey_nodes(s);
@@ -118,6 +122,7 @@ static void survey_close(struct survey *s)
     sand_free(s->up_Bps);
     sand_free(s->across_Bps);
     sand_free(s->nics_Bps);
+    sand_free(s->above_Bps);
     sand_free(s->dead);
     sand_free(s->deadnode);
 }
@@ -196,7 +201,7 @@ static int leaf_inside(const struct survey *s, uint32_t leaf, struct range nodes
 // What a domain looks like from outside. Compared bytewise: no padding between equal-sized members.
 struct signature {
     uint64_t kind, nodes, touched, sides, degree, endpoints;
-    double up_Bps, nics_Bps, storage_Bps;
+    double up_Bps, nics_Bps, above_Bps, storage_Bps;
 };
 
 static struct signature of_switch(const struct survey *s, uint32_t which, double *across_Bps)
@@ -210,6 +215,7 @@ static struct signature of_switch(const struct survey *s, uint32_t which, double
                               .endpoints = at->n_endpoints,
                               .up_Bps = s->up_Bps[which],
                               .nics_Bps = s->nics_Bps[which],
+                              .above_Bps = s->above_Bps[which],
                               .storage_Bps = g->storage_Bps ? g->storage_Bps[which] : 0};
 }
 
@@ -225,6 +231,7 @@ static struct signature of_place(const struct survey *s, enum sand_domain_kind k
         uint32_t leaf = g->leaf_of[i];
         sig.sides |= s->node_sides[i / per_node];
         sig.nics_Bps += g->nic_Bps[i];
+        sig.above_Bps += s->above_Bps[leaf];
         sig.touched += g->switches[leaf].n_endpoints;
         if (!leaf_inside(s, leaf, nodes))
             continue;

@@ -29,9 +29,9 @@ struct sand_fault_domain {
 };
 
 // The domains of every kind but nodes, one for each group that looks alike: same kind, same numbers
-// of nodes, leaves and spines, same uplinks, on the same side of the bisection; the one with most
-// cables to the other side, of equals the first, is evaluated and stands for its group. *domains is
-// to be sand_free'd.
+// of nodes, leaves and spines, same uplinks, as many NICs in its pod, on the same side of the
+// bisection; the one with most cables to the other side, of equals the first, is evaluated and
+// stands for its group. *domains is to be sand_free'd.
 enum sand_rc sand_fault_domains(const struct sand_graph *graph, const struct sand_cluster *cluster,
                                 struct sand_fault_domain **domains, size_t *n,
                                 struct sand_diag *diag);

@@ -222,33 +222,6 @@ Test(graph_shape, a_second_leaf_keeps_nodes_connected)
     sand_graph_free(g);
 }
 
-// Every switch and place is in exactly one group, and each group speaks for its members.
-Test(graph_shape, groups_speak_for_their_members)
-{
-    struct plant p;
-    plant_set(&p, 50, 4, 4);
-    p.cluster.fabric.radix = 8;
-    p.cluster.nodes_per_rack = 4;
-    p.cluster.racks_per_row = 4;
-    struct sand_graph *g = plant_graph(&p);
-    struct sand_fault_domain *groups;
-    size_t n;
-    uint32_t switches = 0, racks = 0, rows = 0;
-    cr_assert_eq(sand_fault_domains(g, &p.cluster, &groups, &n, NULL), SAND_OK);
-    for (size_t i = 0; i < n; i++) {
-        char name[48];
-        struct sand_fault_domain one =
-            lose(&p, g, sand_fault_domain_name(g, &groups[i], name, sizeof name));
-        cr_expect_eq(memcmp(&one.effect, &groups[i].effect, sizeof one.effect), 0, "%s", name);
-        switches += groups[i].kind <= SAND_DOMAIN_CORE ? groups[i].n_alike : 0;
-        racks += groups[i].kind == SAND_DOMAIN_RACK ? groups[i].n_alike : 0;
-        rows += groups[i].kind == SAND_DOMAIN_ROW ? groups[i].n_alike : 0;
-    }
-    cr_expect(switches == g->n_switches && racks == 13 && rows == 4);
-    sand_free(groups);
-    sand_graph_free(g);
-}
-
 static struct sand_hot_links hot_of(const struct plant *p, enum sand_traffic traffic)
 {
     struct sand_fabric *f = NULL;
