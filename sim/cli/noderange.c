@@ -19,8 +19,8 @@ static uint32_t read_number(const char **text)
     return value < UINT32_MAX ? (uint32_t)value : UINT32_MAX - 1;
 }
 
-static enum sand_rc read_range(const char *option, const char **text, uint32_t n_nodes,
-                               uint32_t *first, uint32_t *last, struct sand_diag *diag)
+enum sand_rc sand_cli_next_nodes(const char *option, const char **text, uint32_t n_nodes,
+                                 uint32_t *first, uint32_t *last, struct sand_diag *diag)
 {
     const char *begin = *text;
     *first = *last = read_number(text);
@@ -51,7 +51,7 @@ enum sand_rc sand_cli_nodes(const char *option, const char *text, uint32_t n_nod
     do {
         uint32_t first = 0, last = 0;
         if (rc == SAND_OK)
-            rc = read_range(option, &text, n_nodes, &first, &last, diag);
+            rc = sand_cli_next_nodes(option, &text, n_nodes, &first, &last, diag);
         for (uint32_t node = first; rc == SAND_OK && node <= last; node++) {
             if (taken[node]++)
                 rc = sand_fail(diag, SAND_ERR_USAGE, "%s: node %" PRIu32 " stands there twice",

@@ -1,12 +1,11 @@
 // sandtable fabric cut: what can cross the middle of the fabric, or from one group of nodes to
 // another. SPDX-License-Identifier: GPL-2.0-or-later
 #include <inttypes.h>
-#include <string.h>
 
 #include "clifabric.h"
 #include "json.h"
 #include "mem.h"
-#include "units.h"
+#include "noderange.h"
 
 enum { KEY_FROM = 256, KEY_TO, KEY_FORMAT };
 
@@ -17,54 +16,21 @@ static const char doc[] =
     "\n"
     "Prints the minimum cut between two halves of the nodes: the first half of the pods against "
     "the "
-    "second (of the leaves, with one pod), or two ranges of nodes. The value is the bandwidth of "
+    "second (of the leaves, with one pod), or two lists of nodes. The value is the bandwidth of "
     "one "
     "direction; NICs count with their rate, so a cut is never more than the smaller side can send.";
 
 static const struct argp_option options[] = {
-    {"from", KEY_FROM, "A-B", 0, "Nodes of one side, the first to the last", 0},
-    {"to", KEY_TO, "A-B", 0, "Nodes of the other side", 0},
+    {"from", KEY_FROM, "A-B,...", 0, "Nodes of one side, such as 0-127,256-383", 0},
+    {"to", KEY_TO, "A-B,...", 0, "Nodes of the other side", 0},
     {"format", KEY_FORMAT, "FORMAT", 0, "text (default) or json", 0},
     {0}};
 
-struct range {
-    uint32_t first, last;
-    int is_given;
-};
-
 struct cut_options {
     struct sand_cli_load load;
-    struct range sides[2];
+    const char *sides[2]; // --from and --to; NULL: the halves of the bisection
     int is_json;
 };
-
-static int parse_number(const char *text, size_t n, uint32_t *value)
-{
-    char digits[16], why[128];
-    double number = 0;
-    if (n == 0 || n >= sizeof digits)
-        return 0;
-    memcpy(digits, text, n);
-    digits[n] = '\0';
-    if (sand_quantity_parse(digits, SAND_DIM_COUNT, &number, why, sizeof why) != SAND_OK ||
-        number > 4294967294.0)
-        return 0;
-    *value = (uint32_t)number;
-    return 1;
-}
-
-static void parse_range(struct argp_state *state, const char *option, const char *text,
-                        struct range *range)
-{
-    const char *dash = strchr(text, '-');
-    size_t n = dash ? (size_t)(dash - text) : strlen(text);
-    range->is_given = 1;
-    if (!parse_number(text, n, &range->first) ||
-        !parse_number(dash ? dash + 1 : text, strlen(dash ? dash + 1 : text), &range->last) ||
-        range->first > range->last)
-        argp_error(state, "%s is \"%s\": must be two rising numbers of nodes, such as 0-127",
-                   option, text);
-}
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
@@ -74,16 +40,16 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         state->child_inputs[0] = &cut->load;
         return 0;
     case KEY_FROM:
-        parse_range(state, "--from", arg, &cut->sides[0]);
+        cut->sides[0] = arg;
         return 0;
     case KEY_TO:
-        parse_range(state, "--to", arg, &cut->sides[1]);
+        cut->sides[1] = arg;
         return 0;
     case KEY_FORMAT:
         cut->is_json = sand_cli_is_json(state, arg);
         return 0;
     case ARGP_KEY_END:
-        if (cut->sides[0].is_given != cut->sides[1].is_given)
+        if ((cut->sides[0] == NULL) != (cut->sides[1] == NULL))
             argp_error(state, "--from and --to belong together");
         return 0;
     default:
@@ -91,25 +57,30 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     }
 }
 
+static enum sand_rc mark_side(const char *option, const char *text, enum sand_side side,
+                              uint32_t n_nodes, uint8_t *sides, struct sand_diag *diag)
+{
+    do {
+        uint32_t first, last;
+        SAND_TRY(sand_cli_next_nodes(option, &text, n_nodes, &first, &last, diag));
+        for (uint32_t i = first; i <= last; i++) {
+            if (sides[i] != SAND_SIDE_NONE && sides[i] != side)
+                return sand_fail(diag, SAND_ERR_USAGE, "node %" PRIu32 " is on both sides", i);
+            sides[i] = (uint8_t)side;
+        }
+    } while (*text != '\0');
+    return SAND_OK;
+}
+
 static enum sand_rc mark_sides(const struct sand_graph *g, const struct cut_options *asked,
                                uint8_t *sides, struct sand_diag *diag)
 {
-    if (!asked->sides[0].is_given) {
+    if (asked->sides[0] == NULL) {
         sand_graph_halves(g, sides);
         return SAND_OK;
     }
-    for (unsigned side = 0; side < 2; side++) {
-        const struct range *r = &asked->sides[side];
-        if (r->last >= g->n_nodes)
-            return sand_fail(diag, SAND_ERR_USAGE, "node %" PRIu32 " is beyond the last, %" PRIu32,
-                             r->last, g->n_nodes - 1);
-        for (uint32_t i = r->first; i <= r->last; i++) {
-            if (sides[i] != SAND_SIDE_NONE)
-                return sand_fail(diag, SAND_ERR_USAGE, "node %" PRIu32 " is on both sides", i);
-            sides[i] = (uint8_t)(SAND_SIDE_A + side);
-        }
-    }
-    return SAND_OK;
+    SAND_TRY(mark_side("--from", asked->sides[0], SAND_SIDE_A, g->n_nodes, sides, diag));
+    return mark_side("--to", asked->sides[1], SAND_SIDE_B, g->n_nodes, sides, diag);
 }
 
 static void print_text(const struct sand_graph *g, const struct sand_graph_cut *cut)
