@@ -9,28 +9,6 @@ static int is_plain(unsigned char c)
     return c >= ' ' && c != 127;
 }
 
-void export_xml_text(FILE *out, const char *text)
-{
-    for (; *text != '\0'; text++) {
-        if (*text == '&')
-            fputs("&amp;", out);
-        else if (*text == '<')
-            fputs("&lt;", out);
-        else if (*text == '>')
-            fputs("&gt;", out);
-        else if (*text == '"')
-            fputs("&quot;", out);
-        else
-            fputc(is_plain((unsigned char)*text) ? *text : '?', out);
-    }
-}
-
-void export_xml_comment(FILE *out, const char *text)
-{
-    for (; *text != '\0'; text++)
-        fputc(is_plain((unsigned char)*text) && *text != '-' ? *text : '_', out);
-}
-
 void export_dot_text(FILE *out, const char *text)
 {
     for (; *text != '\0'; text++) {

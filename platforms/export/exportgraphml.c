@@ -6,6 +6,7 @@
 #include "ids.h"
 #include "mem.h"
 #include "units.h"
+#include "xmltext.h"
 
 static const struct {
     const char *name, *of, *type;
@@ -88,7 +89,7 @@ static void write_keys(FILE *out)
 static void text_datum(FILE *out, const char *key, const char *value)
 {
     fprintf(out, "    <data key=\"%s\">", key);
-    export_xml_text(out, value);
+    sand_xml_text(out, value);
     fputs("</data>\n", out);
 }
 
@@ -347,7 +348,7 @@ static void write_file(const struct sand_cluster *cluster, const struct export_h
           out);
     write_keys(out);
     fputs("  <graph id=\"", out);
-    export_xml_text(out, cluster->name);
+    sand_xml_text(out, cluster->name);
     fputs("\" edgedefault=\"undirected\">\n", out);
     write_cluster(cluster, out);
     write_switches(h, out);

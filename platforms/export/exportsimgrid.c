@@ -7,6 +7,7 @@
 #include "exporttext.h"
 #include "ids.h"
 #include "units.h"
+#include "xmltext.h"
 
 const char *simgrid_number(double value, char buffer[64])
 {
@@ -26,7 +27,7 @@ static void write_head(const struct sand_cluster *c, FILE *out)
     fputs("<?xml version=\"1.0\"?>\n"
           "<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n<!-- ",
           out);
-    export_xml_comment(out, c->name);
+    sand_xml_comment(out, c->name);
     fprintf(
         out,
         ": %" PRIu32 " nodes of %" PRIu32 " NICs; host nic<i> is NIC i mod %" PRIu32

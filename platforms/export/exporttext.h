@@ -6,10 +6,7 @@
 #include "export.h"
 #include "graph.h"
 
-// Text in an XML attribute, element or comment, or in a quoted DOT string: what these cannot hold
-// is written as a reference, an escape or a question mark.
-void export_xml_text(FILE *out, const char *text);
-void export_xml_comment(FILE *out, const char *text);
+// Text in a quoted DOT string: what it cannot hold is an escape or a question mark.
 void export_dot_text(FILE *out, const char *text);
 
 enum sand_rc export_dot(const struct sand_cluster *cluster, const struct sand_graph *graph,

@@ -5,29 +5,7 @@
 #include <string.h>
 
 #include "importjob.h"
-
-// A comment may hold neither "--" nor control characters, whatever the input does: the second dash
-// becomes the character reference that it would be elsewhere in XML. Returns whether one did.
-static int write_comment(FILE *out, const char *text)
-{
-    int changed = 0;
-    char before = ' ';
-    for (; *text != '\0'; text++) {
-        unsigned char c = (unsigned char)*text;
-        char shown = c < ' ' || c >= 127 ? '?' : *text;
-        if (shown == '-' && before == '-') {
-            fputs("&#45;", out);
-            before = ';';
-            changed = 1;
-        } else {
-            fputc(shown, out);
-            before = shown;
-        }
-    }
-    if (before == '-')
-        fputc(' ', out);
-    return changed;
-}
+#include "xmltext.h"
 
 int import_xml_open(struct import_job *job, struct import_xml *xml)
 {
@@ -37,33 +15,18 @@ int import_xml_open(struct import_job *job, struct import_xml *xml)
         return import_no_memory(job);
     fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<!-- Imported by `sandtable import ",
           xml->out);
-    write_comment(xml->out, sand_import_format_name(job->format));
+    sand_xml_comment(xml->out, sand_import_format_name(job->format));
     fputs("' from ", xml->out);
-    int changed = write_comment(xml->out, job->options->file);
+    int changed = sand_xml_comment(xml->out, job->options->file);
     for (size_t i = 0; i < job->n_notes; i++) {
         fputs("\n     ", xml->out);
-        changed |= write_comment(xml->out, job->notes[i]);
+        changed |= sand_xml_comment(xml->out, job->notes[i]);
     }
     if (changed)
         fputs("\n     Written &#45; above: a second dash in a row, which no XML comment may hold.",
               xml->out);
     fputs(" -->\n", xml->out);
     return 1;
-}
-
-static void write_escaped(FILE *out, const char *text)
-{
-    for (; *text != '\0'; text++) {
-        unsigned char c = (unsigned char)*text;
-        if (c == '&')
-            fputs("&amp;", out);
-        else if (c == '<')
-            fputs("&lt;", out);
-        else if (c == '"')
-            fputs("&quot;", out);
-        else
-            fputc(c < ' ' || c >= 127 ? '?' : *text, out);
-    }
 }
 
 void import_xml_attribute(struct import_xml *xml, const char *name, const char *format, ...)
@@ -74,7 +37,7 @@ void import_xml_attribute(struct import_xml *xml, const char *name, const char *
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     fprintf(xml->out, " %s=\"", name);
-    write_escaped(xml->out, text);
+    sand_xml_text(xml->out, text);
     fputc('"', xml->out);
 }
 

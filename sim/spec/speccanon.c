@@ -8,6 +8,7 @@
 #include "filegate.h"
 #include "specbind.h"
 #include "specwrite.h"
+#include "xmltext.h"
 
 enum { MAX_PLUGIN_B = 256 << 20 };
 
@@ -37,7 +38,7 @@ static void write_field(struct canon *canon, const struct spec_field *field, con
     if (field->type == SPEC_PATH)
         text = relative_path(canon, text);
     fprintf(canon->out, " %s=\"", field->name);
-    spec_write_escaped(canon->out, text);
+    sand_xml_text(canon->out, text);
     fputc('"', canon->out);
 }
 

@@ -5,6 +5,7 @@
 
 #include "spec.h"
 #include "specwrite.h"
+#include "xmltext.h"
 
 // A decimal number as sand_quantity_parse takes it, unsigned.
 #define NUMBER "\\+?([0-9]+(\\.[0-9]*)?|\\.[0-9]+)([eE][+\\-]?[0-9]+)?"
@@ -25,7 +26,7 @@ __attribute__((format(printf, 3, 4))) static void line(FILE *out, int depth, con
 static void write_doc(FILE *out, int depth, const char *doc)
 {
     fprintf(out, "%*s<a:documentation>", 2 * depth, "");
-    spec_write_escaped(out, doc);
+    sand_xml_text(out, doc);
     fputs("</a:documentation>\n", out);
 }
 

@@ -2,24 +2,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "specwrite.h"
 
-void spec_write_escaped(FILE *out, const char *text)
-{
-    for (; *text; text++) {
-        if (*text == '&')
-            fputs("&amp;", out);
-        else if (*text == '<')
-            fputs("&lt;", out);
-        else if (*text == '>')
-            fputs("&gt;", out);
-        else if (*text == '"')
-            fputs("&quot;", out);
-        else if ((unsigned char)*text < ' ')
-            fprintf(out, "&#%d;", *text);
-        else
-            fputc(*text, out);
-    }
-}
-
 static void write_words(FILE *out, const char *const *words)
 {
     fputs("one of ", out);

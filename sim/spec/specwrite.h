@@ -8,9 +8,6 @@
 #include "rc.h"
 #include "spectable.h"
 
-// Text for an XML attribute or element: markup and white space other than blanks as references.
-void spec_write_escaped(FILE *out, const char *text);
-
 // "a time", "one of none, full", "reference to a gpu": the type of a field in words.
 void spec_write_type(FILE *out, const struct spec_field *field);
 
