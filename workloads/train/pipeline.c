@@ -4,6 +4,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "train.h"
 
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
 // Chunk forwards of one stage in a step.
 static uint64_t forward_count(const struct sand_split *split)
 {
@@ -17,8 +22,7 @@ static uint64_t warm_up(const struct sand_split *split, uint32_t stage)
     uint64_t depth = split->schedule == SAND_SCHEDULE_GPIPE ? UINT64_MAX : below;
     if (split->virtual_stages > 1)
         depth = 2 * below + (uint64_t)(split->virtual_stages - 1) * split->pp;
-    const uint64_t most = forward_count(split);
-    return depth < most ? depth : most;
+    return least(depth, forward_count(split));
 }
 
 // The index-th forward (or backward) of a stage: chunks take turns by groups of pp micro-batches;
@@ -72,8 +76,7 @@ size_t sand_schedule_size(const struct sand_split *split)
 // wait as in the first stage of 1F1B, and that no stage further up waits for them.
 static uint64_t weight_lag(const struct sand_split *split, uint32_t stage)
 {
-    const uint64_t m = sand_split_micro_batches(split);
-    return stage < m ? stage : m;
+    return least(stage, sand_split_micro_batches(split));
 }
 
 static void zero_bubble(const struct sand_split *split, uint32_t stage, struct sand_stage_op *ops)
@@ -107,36 +110,46 @@ size_t sand_schedule_stage(const struct sand_split *split, uint32_t stage,
     return n;
 }
 
+static int64_t chunk_layers(const struct sand_transformer *model, const struct sand_split *split,
+                            uint32_t stage, uint64_t index, int backward)
+{
+    return sand_split_layers(model, split, stage, nth_pass(split, index, backward).chunk);
+}
+
+// Of 1F1B. Chunks change every pp passes, so the order is gone through in runs without a change:
+// the warm-up, then forwards and backwards in turn, which repeat after pp * virtual_stages.
+static uint64_t most_in_flight(const struct sand_transformer *model, const struct sand_split *split,
+                               uint32_t stage)
+{
+    const uint64_t pp = split->pp, depth = warm_up(split, stage);
+    const uint64_t turns = least(forward_count(split) - depth, pp * split->virtual_stages);
+    int64_t layers = 0;
+    for (uint64_t k = 0; k < depth; k += pp)
+        layers += (int64_t)least(pp, depth - k) * chunk_layers(model, split, stage, k, 0);
+    int64_t most = layers;
+    for (uint64_t k = 0, run; k < turns; k += run) {
+        run = least(least(pp - (depth + k) % pp, pp - k % pp), turns - k);
+        const int64_t forward = chunk_layers(model, split, stage, depth + k, 0);
+        const int64_t more = forward - chunk_layers(model, split, stage, k, 1);
+        const int64_t here = layers + forward + (more > 0 ? (int64_t)(run - 1) * more : 0);
+        most = here > most ? here : most;
+        layers += (int64_t)run * more;
+    }
+    return (uint64_t)most;
+}
+
 uint64_t sand_schedule_in_flight(const struct sand_transformer *model,
                                  const struct sand_split *split, uint32_t stage)
 {
-    const uint64_t depth = warm_up(split, stage);
-    const uint64_t n = 2 * forward_count(split);
-    if (split->schedule == SAND_SCHEDULE_GPIPE) // everything, before the first backward
-        return forward_count(split) * sand_split_layers(model, split, stage, 0);
-    if (split->schedule == SAND_SCHEDULE_ZERO_BUBBLE) {
-        const uint64_t ahead = depth + 1 + weight_lag(split, stage);
-        return (ahead < forward_count(split) ? ahead : forward_count(split)) *
+    const uint64_t n = forward_count(split);
+    switch (split->schedule) {
+    case SAND_SCHEDULE_GPIPE: // everything, before the first backward
+        return n * sand_split_layers(model, split, stage, 0);
+    case SAND_SCHEDULE_ZERO_BUBBLE:
+        return least(warm_up(split, stage) + 1 + weight_lag(split, stage), n) *
                sand_split_layers(model, split, stage, 0);
+    case SAND_SCHEDULE_1F1B:
+        break;
     }
-    // A forward and a backward take turns after the warm-up: with equal chunks none is more than
-    // one forward above it.
-    int equal = 1;
-    for (uint32_t chunk = 1; equal && chunk < split->virtual_stages; chunk++)
-        equal = sand_split_layers(model, split, stage, chunk) ==
-                sand_split_layers(model, split, stage, 0);
-    if (equal)
-        return (depth < forward_count(split) ? depth + 1 : forward_count(split)) *
-               sand_split_layers(model, split, stage, 0);
-    // After the warm-up the order repeats every group of pp micro-batches, so one round shows all.
-    const uint64_t round = depth + 2 * (uint64_t)split->pp * split->virtual_stages;
-    uint64_t layers = 0, most = 0;
-    for (uint64_t k = 0; k < n && k < round; k++) {
-        const struct sand_stage_op op = nth_op(split, depth, k);
-        const uint32_t of_chunk = sand_split_layers(model, split, stage, op.chunk);
-        layers = op.backward ? layers - of_chunk : layers + of_chunk;
-        if (layers > most)
-            most = layers;
-    }
-    return most;
+    return most_in_flight(model, split, stage);
 }

@@ -129,7 +129,7 @@ double sand_activation_layer_B(const struct sand_transformer *model, const struc
                                int kind);
 
 // Largest number of layer forwards of `stage` whose backward (and gradients of weights) has not
-// run, over the stage's schedule. O(pp * virtual_stages^2).
+// run, over the stage's schedule. O(virtual_stages).
 uint64_t sand_schedule_in_flight(const struct sand_transformer *model,
                                  const struct sand_split *split, uint32_t stage);
 
