@@ -37,7 +37,7 @@ both = (with_circuits, with_cables)
 lost_h = [shown["lost_gpu_s"]["mean"] / 3600 for shown in both]
 told("cubes", "# GPU-hours are lost to # interruptions instead of #,", lost_h[0],
      with_circuits["unexpected_interruptions"]["mean"], lost_h[1])
-told("cubes", "ETTR is # % instead of\n# %", *(100 * shown["ettr_run"]["mean"] for shown in both), share=1e-3)
+told("cubes", "ETTR is # % instead of\n# %", *(100 * shown["ettr_run"]["mean"] for shown in both))
 recovery = [shown["recovery_unexpected"] for shown in both]
 told("cubes", "A recovery takes # min instead of # h", recovery[0]["mean_s"] / 60, recovery[1]["mean_s"] / 3600)
 told("cubes", "(MFU # % against # %)", *(100 * shown["mfu"]["mean"] for shown in both))

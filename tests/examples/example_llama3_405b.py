@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 import hashlib
 
-from example_support import check, close, end, numpy, run, table
+from example_support import check, close, end, numpy, run, table, told
 
 # Llama 3 report (arXiv:2407.21783), Table 5.
 COUNTS = {"faulty-gpu": 148, "gpu-hbm3": 72, "software-bug": 54, "network-switch-cable": 35,
@@ -53,6 +53,11 @@ check(numpy.allclose(parts, incidents["recovery_s"][done], rtol=0, atol=1e-6),
 check(len(set(jobs["steps_done"])) > 1, "replications differ")
 mfu, goodput, ettr = (units[name].mean() for name in ("mfu", "goodput_mfu", "ettr_run"))
 check(0.3 < goodput < mfu < 0.6, f"MFU {mfu:.3f} (published: 0.41), goodput MFU {goodput:.3f}")
+T95 = 2.093  # Student's t of 19 degrees of freedom, 95 %
+spread = {name: T95 * units[name].std(ddof=1) / REPLICATIONS ** 0.5 for name in ("incidents", "ettr_run")}
+told("llama3-405b", "| unexpected interruptions in 54 days | # +- # |", units["incidents"].mean(), spread["incidents"])
+told("llama3-405b", "| effective training time (ETTR) | # % +- # |", 100 * ettr, 100 * spread["ettr_run"])
+told("llama3-405b", "| MFU while stepping | # % |", 100 * mfu)
 check(ettr > 0.9, f"ETTR {ettr:.3f} (published: above 0.90)")
 
 once = run("llama3-405b/experiment.xml", "--replications", "3", "--jobs", "1", name="one")

@@ -29,14 +29,16 @@ def close(value, target, tolerance, text):
           f"{text}: {value:.5g}, expected {target:.5g} +- {tolerance:.2g}")
 
 
-def told(readme, text, *values, share=0.01):
-    """What an example's README says, to a share (1 %): each # in text is a figure there."""
+def told(readme, text, *values):
+    """What an example's README says: each # in text is a figure there, right to the last digit it has."""
     with open(os.path.join(SOURCE, "examples", readme, "README.md"), encoding="utf-8") as file:
-        found = re.findall(re.escape(text).replace(r"\#", r"([0-9][0-9,.]*)"), file.read())
+        found = re.findall(re.escape(text).replace(r"\#", r"([0-9][0-9,]*(?:\.[0-9]+)?)"), file.read())
     check(len(found) == 1, f"{readme}/README.md says once: {text}")
     for figures in found[:1]:
         for figure, value in zip((figures,) if isinstance(figures, str) else figures, values, strict=True):
-            close(float(figure.rstrip(".,").replace(",", "")), value, share * abs(value), f"{readme}/README.md: {text}")
+            rounded = f"{value:.{len(figure.partition('.')[2])}f}"
+            check(figure.rstrip(",").replace(",", "") == rounded,
+                  f"{readme}/README.md: {text}: {figure} there, {rounded} by the program ({value:.7g})")
 
 
 def run(spec, *arguments, name="out"):
