@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 
-from example_support import PROGRAM, SOURCE, check, close, end
+from example_support import PROGRAM, SOURCE, check, close, end, told
 
 MEASURED_S = {0: 7.214, 8: 4.520}  # InternEvo, doc/en/train_performance.md, 1,024 GPUs
 PARAMS = 7321423872                # layers 32 x (4 x 4096^2 + 3 x 4096 x 11008 + 2 x 4096), two tables, a norm
@@ -21,6 +21,9 @@ def step(group, *arguments):
 time_s = {group: step(group)["step_s"] for group in MEASURED_S}
 for group, measured_s in MEASURED_S.items():
     close(time_s[group], measured_s, 0.2 * measured_s, f"step, groups of {group or 'all'}")
+told("hsdp", "predicted are # and # s", time_s[0], time_s[8])
+told("hsdp", "(-# and +# %), so the gain of groups is # % where # % were measured", *(abs(100 * (time_s[group] / MEASURED_S[group] - 1)) for group in (0, 8)),
+     *(100 * (1 - each[8] / each[0]) for each in (time_s, MEASURED_S)))
 check(time_s[0] > 1.25 * time_s[8], f"broadcasts over all ranks cost: {time_s}")
 
 for group, ranks, owners in ((0, 1024, TENSORS), (8, 8, 8)):
