@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "exporttext.h"
 #include "ids.h"

@@ -1,7 +1,6 @@
 // SimGrid platform XML, version 4.1 of the format, for SimGrid 3.32 and later as shipped.
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <inttypes.h>
-#include <string.h>
 
 #include "exportsimgrid.h"
 #include "exporttext.h"

@@ -9,7 +9,6 @@
 //   LOCAL    (group * a + router) * (a - 1) + other router, itself left out
 //   GLOBAL   group * m (g - 1) + port
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 
 #include "fabricgroups.h"

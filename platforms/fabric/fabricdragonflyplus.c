@@ -12,7 +12,6 @@
 //   GLOBAL               aggregated: group * (g - 1) + further on - 1
 //                        else: group * m (g - 1) + port
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 
 #include "fabricgroups.h"

@@ -3,7 +3,6 @@
 #include "fabrichealth.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

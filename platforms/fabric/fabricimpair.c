@@ -1,6 +1,5 @@
 // Parts that the description says are down, slow or lossy.
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -9,7 +9,6 @@
 
 #include "fabricparts.h"
 #include "fabricwiring.h"
-#include "ids.h"
 #include "mem.h"
 
 struct spot {

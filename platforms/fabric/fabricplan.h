@@ -18,18 +18,17 @@
 //   its rate.
 // - A partly filled leaf or pod is wired like a full one, as operators install them: 31 nodes under
 //   8 leaves have 256 uplinks (NVIDIA DGX SuperPOD H100, RA-11333-001 v11, table 4).
-// - Spines left out: the fewest whose ports suffice; if fewer than twice as many divide the uplinks
-// of
-//   a leaf, so that every leaf has the same whole number of cables to every spine, those. This
-//   gives every row of the SuperPOD H100, B200 and B300-XDR tables, also those where the plain
-//   ratio leaves x uplinks / radix does not (3 SU: 16, not 12; XDR 4 and 8 SU: 18 and 36, not 16
-//   and 32). Cores likewise. With unlimited switches one spine (per pod) and one core suffice.
+// - Spines left out: the fewest whose ports suffice; if fewer than twice as many divide the
+//   uplinks of a leaf, so that every leaf has the same whole number of cables to every spine,
+//   those. This gives every row of the SuperPOD H100, B200 and B300-XDR tables, also those where
+//   the plain ratio leaves x uplinks / radix does not (3 SU: 16, not 12; XDR 4 and 8 SU: 18 and 36,
+//   not 16 and 32). Cores likewise. With unlimited switches one spine (per pod) and one core
+//   suffice.
 // - Spine s of every pod is joined to the same cores: to its own group of cores / spines_per_pod if
 //   that divides (the k-ary fat tree of Al-Fares et al., SIGCOMM 2008), to core s mod cores if
 //   cores divides spines_per_pod, else to all of them.
 // - Planes: everything here is one plane, in which a NIC has 1/planes of its rate. NIC ports that
-// fit
-//   into the rate of a switch port share it there; with one plane only as `breakout` says.
+//   fit into the rate of a switch port share it there; with one plane only as `breakout` says.
 // - Ports of storage servers take ports of the leaves they hang from, or of the topmost switches,
 //   below which they have leaves of their own with as many uplinks.
 // - Rails: `endpoints_per_leaf` is the nodes of a unit; every unit has a leaf per rail. Rail only:

@@ -10,7 +10,6 @@
 // that the leaves of a unit follow each other; rail only: j * units + unit(i), a rail being a pod.
 // Irregular trees look the unit (fat tree: the leaf) of a node up.
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 
 #include "fabricplan.h"

@@ -1,4 +1,5 @@
-// Vertices of a weighted graph sorted into cells of equal standing. Private to the room.
+// Vertices of a weighted graph sorted into cells of equal standing. Private to the room: the cells
+// of routes (fabriccells.c) need cable by cable what cuts need in sum alone, and are finer.
 // SPDX-License-Identifier: GPL-2.0-or-later
 #ifndef SAND_PLATFORMS_GRAPH_GRAPHCELLS_H
 #define SAND_PLATFORMS_GRAPH_GRAPHCELLS_H

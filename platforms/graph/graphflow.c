@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "graph.h"
 #include "graphigraph.h"
-#include "ids.h"
 #include "mem.h"
 
 void graph_tame_igraph(void)

@@ -1,8 +1,6 @@
 // Looks things up in the catalogue, so that no number of an imported cluster stands in C.
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <ctype.h>
 #include <dirent.h>
-#include <inttypes.h>
 #include <libxml/parser.h>
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,6 @@
 // Slurm's topology.conf and topology.yaml: a tree of switches, or blocks of nodes.
 // Source of the grammar: topology.conf(5), Slurm 22.05 (tree) and 23.11 (block).
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <inttypes.h>
 #include <string.h>
 
 #include "importslurm.h"
@@ -211,7 +210,7 @@ static int check_roots(struct import_job *job, const struct slurm_tree *tree)
 
 // ---- from Slurm's tree to leaves and pods ----
 
-// The switch `height` levels above leaf `at`, or the highest there is.
+// The switch `levels` above switch `at`, or the highest there is.
 static size_t above(const struct slurm_tree *tree, size_t at, int levels)
 {
     while (levels-- > 0 && tree->switches[at].parent != NO_SWITCH)

@@ -38,6 +38,15 @@ static inline void plant_set(struct plant *p, uint32_t nodes, uint32_t per_leaf,
                                                   .link = &p->port}};
 }
 
+// Single-NIC nodes on a fabric of any kind, routed by destination.
+static inline void plant_spec(struct plant *p, const struct sand_fabric_spec *spec, uint32_t nodes)
+{
+    plant_set(p, nodes, 1, 0);
+    p->cluster.fabric = *spec;
+    p->cluster.fabric.link = &p->port;
+    p->cluster.fabric.spreading = SAND_SPREAD_STATIC;
+}
+
 static inline struct sand_graph *plant_graph(const struct plant *p)
 {
     struct sand_diag diag = {0};

@@ -16,13 +16,10 @@ static double bisect(const struct plant *p)
 }
 
 // NICs of six ports, which bound no cut between switches.
-static void plant_spec(struct plant *p, const struct sand_fabric_spec *spec, uint32_t nodes)
+static void plant_wide(struct plant *p, const struct sand_fabric_spec *spec, uint32_t nodes)
 {
-    plant_set(p, nodes, 1, 0);
+    plant_spec(p, spec, nodes);
     p->nic.rate_Bps = 6 * p->port.rate_Bps;
-    p->cluster.fabric = *spec;
-    p->cluster.fabric.link = &p->port;
-    p->cluster.fabric.spreading = SAND_SPREAD_STATIC;
 }
 
 static double bisect_torus(uint32_t x, uint32_t y, uint32_t z, int twisted)
@@ -30,7 +27,7 @@ static double bisect_torus(uint32_t x, uint32_t y, uint32_t z, int twisted)
     struct plant p;
     const struct sand_fabric_spec spec = {
         .kind = SAND_FABRIC_TORUS, .size = {x, y, z}, .twisted = twisted};
-    plant_spec(&p, &spec, x * y * z);
+    plant_wide(&p, &spec, x * y * z);
     return bisect(&p) / 50e9;
 }
 
@@ -68,14 +65,14 @@ Test(graph_bisection, dragonflies)
                                     .routers = 4,
                                     .endpoints_per_router = 2,
                                     .global_links = 2};
-    plant_spec(&p, &spec, 72);
+    plant_wide(&p, &spec, 72);
     cr_expect_float_eq(bisect(&p) / 50e9, 4 * 5, 1e-9);
     spec.groups = 1;
     spec.endpoints_per_router = 4;
-    plant_spec(&p, &spec, 16);
+    plant_wide(&p, &spec, 16);
     cr_expect_float_eq(bisect(&p) / 50e9, 2 * 2, 1e-9);
     spec.routers = 1;
-    plant_spec(&p, &spec, 4);
+    plant_wide(&p, &spec, 4);
     cr_expect_float_eq(bisect(&p) / 50e9, 2 * 6, 1e-9);
     spec = (struct sand_fabric_spec){.kind = SAND_FABRIC_DRAGONFLY_PLUS,
                                      .groups = 325,
@@ -84,7 +81,7 @@ Test(graph_bisection, dragonflies)
                                      .endpoints_per_leaf = 18,
                                      .global_links = 18,
                                      .leaf_links = 1};
-    plant_spec(&p, &spec, 325 * 18 * 18);
+    plant_wide(&p, &spec, 325 * 18 * 18);
     cr_expect_float_eq(bisect(&p) / 50e9, 162 * 163, 1e-6);
 }
 

@@ -64,11 +64,8 @@ static void all_speak(const struct plant *p, const char *what)
 static void plant_kind(struct plant *p, const struct sand_fabric_spec *spec, uint32_t nodes,
                        uint32_t per_rack)
 {
-    plant_set(p, nodes, 1, 0);
+    plant_spec(p, spec, nodes);
     p->cluster.nodes_per_rack = per_rack;
-    p->cluster.fabric = *spec;
-    p->cluster.fabric.link = &p->port;
-    p->cluster.fabric.spreading = SAND_SPREAD_STATIC;
 }
 
 // A router next to the cut between the halves takes a cable of the bisection along, others do not.
