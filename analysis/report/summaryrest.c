@@ -1,7 +1,6 @@
 // The summary for people: saves, jobs, power, assumptions.
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <math.h>
-#include <string.h>
 
 #include "summaryparts.h"
 
@@ -111,41 +110,12 @@ static void print_power(FILE *out, enum sand_style style, const struct sand_over
 // ---- assumptions
 // ------------------------------------------------------------------------------------
 
-// Length of "gpu h100-sxm-80g: " in "gpu h100-sxm-80g: tile_m"; 0 without one.
-static size_t subject_length(const char *assumption)
-{
-    const char *const colon = strstr(assumption, ": ");
-    return colon != NULL ? (size_t)(colon - assumption) + 2 : 0;
-}
-
-// One line per subject: what follows the same subject is listed behind it.
-static size_t join_subject(const struct sand_meta *meta, size_t first, char *line, size_t size)
-{
-    const size_t length = subject_length(meta->assumptions[first]);
-    size_t used = (size_t)snprintf(line, size, "%s", meta->assumptions[first]);
-    size_t i = first + 1;
-    for (; length > 0 && i < meta->n_assumptions && used < size; i++) {
-        const char *const next = meta->assumptions[i];
-        if (subject_length(next) != length || strncmp(next, line, length) != 0)
-            break;
-        const size_t more = strlen(next + length) + 2;
-        if (used + more >= size)
-            break;
-        used += (size_t)snprintf(line + used, size - used, ", %s", next + length);
-    }
-    return i;
-}
-
 static void print_assumptions(FILE *out, enum sand_style style, const struct sand_meta *meta)
 {
-    char line[4096];
     sand_text_heading(out, style, "ASSUMED, WITHOUT A SOURCE", "");
     if (meta->n_assumptions == 0)
         fputs("  nothing: every hardware figure in use has a source\n", out);
-    for (size_t i = 0; i < meta->n_assumptions;) {
-        i = join_subject(meta, i, line, sizeof line);
-        sand_text_wrap(out, line, 4);
-    }
+    sand_text_assumptions(out, meta->assumptions, meta->n_assumptions);
 }
 
 void sand_summary_print_rest(FILE *out, enum sand_style style, const struct sand_overview *overview)

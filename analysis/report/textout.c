@@ -221,3 +221,37 @@ void sand_text_wrap(FILE *out, const char *text, int hang)
     }
     fputc('\n', out);
 }
+
+// Length of "gpu h100-sxm-80g: " in "gpu h100-sxm-80g: tile_m"; 0 without one.
+static size_t subject_length(const char *assumption)
+{
+    const char *const colon = strstr(assumption, ": ");
+    return colon != NULL ? (size_t)(colon - assumption) + 2 : 0;
+}
+
+// Joins what follows the same subject as the first; returns how many that are.
+static size_t join_subject(const char *const *assumptions, size_t n, char *line, size_t size)
+{
+    const size_t length = subject_length(assumptions[0]);
+    size_t used = (size_t)snprintf(line, size, "%s", assumptions[0]);
+    size_t i = 1;
+    for (; length > 0 && i < n && used < size; i++) {
+        const char *const next = assumptions[i];
+        if (subject_length(next) != length || strncmp(next, line, length) != 0)
+            break;
+        const size_t more = strlen(next + length) + 2;
+        if (used + more >= size)
+            break;
+        used += (size_t)snprintf(line + used, size - used, ", %s", next + length);
+    }
+    return i;
+}
+
+void sand_text_assumptions(FILE *out, const char *const *assumptions, size_t n)
+{
+    char line[4096];
+    for (size_t i = 0; i < n;) {
+        i += join_subject(assumptions + i, n - i, line, sizeof line);
+        sand_text_wrap(out, line, 4);
+    }
+}

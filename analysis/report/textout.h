@@ -40,4 +40,8 @@ void sand_text_bar(FILE *out, enum sand_style style, double share);
 // first.
 void sand_text_wrap(FILE *out, const char *text, int hang);
 
+// What no source confirms, "gpu h100-sxm-80g: tile_m", in the order in which an experiment lists
+// it: a wrapped paragraph for each run of the same entry, "gpu h100-sxm-80g: tile_m, tile_n".
+void sand_text_assumptions(FILE *out, const char *const *assumptions, size_t n);
+
 #endif

@@ -135,9 +135,6 @@ enum sand_rc sand_cli_load_collectives(const struct sand_cli_load *load,
 enum sand_rc sand_cli_check(const struct sand_experiment *experiment, FILE *rows,
                             struct sand_jobset **jobset, struct sand_diag *diag);
 
-// "assumed:" and one line each; nothing when nothing is.
-void sand_cli_print_assumptions(const struct sand_experiment *experiment, FILE *out);
-
 // ---- terminal
 // -------------------------------------------------------------------------------------
 

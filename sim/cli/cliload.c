@@ -301,11 +301,3 @@ enum sand_rc sand_cli_check(const struct sand_experiment *experiment, FILE *rows
         sand_jobset_close(set);
     return rc;
 }
-
-void sand_cli_print_assumptions(const struct sand_experiment *experiment, FILE *out)
-{
-    if (experiment->n_assumptions > 0)
-        fprintf(out, "assumed (no source confirms these):\n");
-    for (size_t i = 0; i < experiment->n_assumptions; i++)
-        fprintf(out, "  %s\n", experiment->assumptions[i]);
-}

@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include "json.h"
+#include "textout.h"
 #include "units.h"
 
 // A figure of the profile: where it stands, how it is named for people and for programs.
@@ -157,8 +158,7 @@ static void print_assumed(const struct sand_experiment *experiment, FILE *out)
 {
     if (experiment->n_assumptions > 0)
         fprintf(out, "\nassumed (no source confirms these)\n");
-    for (size_t i = 0; i < experiment->n_assumptions; i++)
-        fprintf(out, "  %s\n", experiment->assumptions[i]);
+    sand_text_assumptions(out, experiment->assumptions, experiment->n_assumptions);
 }
 
 void sand_profile_print_text(const struct sand_profile_view *view, FILE *out)

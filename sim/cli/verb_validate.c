@@ -6,6 +6,7 @@
 #include "filegate.h"
 #include "jobset.h"
 #include "spec.h"
+#include "textout.h"
 
 enum { KEY_ROWS = 256, KEY_FORCE };
 
@@ -55,7 +56,9 @@ static void print(const struct validate_options *o, const struct sand_experiment
 {
     sand_jobset_report(jobset, stdout);
     printf("%s: valid\ndigest: %s\n", o->load.file, experiment->digest);
-    sand_cli_print_assumptions(experiment, stdout);
+    if (experiment->n_assumptions > 0)
+        puts("assumed (no source confirms these):");
+    sand_text_assumptions(stdout, experiment->assumptions, experiment->n_assumptions);
 }
 
 // Rows are written whatever else is wrong: that is when they are wanted most.
