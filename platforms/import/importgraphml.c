@@ -27,8 +27,7 @@ struct graphml {
     uint32_t *host;               // number + 1 of a vertex that is a node; 0: a switch
     uint32_t n_hosts, n_bare;     // n_bare: edges without a capacity
     size_t n_vertices;
-    int has_kinds;             // some node says what it is
-    struct import_index kinds; // words for that which were reported
+    int has_kinds; // some node says what it is
 };
 
 // ---- keys ----
@@ -162,10 +161,7 @@ static int means_host(struct import_job *job, struct graphml *g, long line, cons
         return 0;
     g->has_kinds = 1;
     const enum import_vertex what = import_word_kind(kind);
-    for (size_t i = 0; i < g->kinds.n && what == IMPORT_VERTEX_UNKNOWN; i++)
-        if (strcmp(g->kinds.entries[i].name, kind) == 0)
-            return 0;
-    if (what == IMPORT_VERTEX_UNKNOWN && import_index_add(job, &g->kinds, kind, 0))
+    if (what == IMPORT_VERTEX_UNKNOWN && import_first_time(job, kind))
         import_unknown(job, line, "kind \"%.60s\" is not understood; a switch here and below",
                        kind);
     return what == IMPORT_VERTEX_HOST;
@@ -526,7 +522,6 @@ int import_graphml(struct import_job *job)
         return 0;
     int done = read_graph(job, &graphml, xmlDocGetRootElement(document));
     import_index_free(&graphml.ids);
-    import_index_free(&graphml.kinds);
     xmlFreeDoc(document);
     return done;
 }

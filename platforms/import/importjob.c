@@ -87,6 +87,14 @@ void import_unknown(struct import_job *job, long line, const char *format, ...)
     job->result->n_unknown++;
 }
 
+int import_first_time(struct import_job *job, const char *what)
+{
+    for (size_t i = 0; i < job->told.n; i++)
+        if (strcmp(job->told.entries[i].name, what) == 0)
+            return 0;
+    return import_index_add(job, &job->told, what, 0);
+}
+
 void import_note(struct import_job *job, long line, const char *format, ...)
 {
     va_list arguments;
@@ -201,6 +209,18 @@ int import_same_word(const char *a, const char *b)
         b++;
     }
     return *a == '\0' && *b == '\0';
+}
+
+int import_in_words(const char *words, const char *word,
+                    int (*compare)(const char *, const char *, size_t))
+{
+    const size_t n = strlen(word);
+    for (size_t length; *(words += strspn(words, " ")) != '\0'; words += length) {
+        length = strcspn(words, " ");
+        if (length == n && compare(words, word, n) == 0)
+            return 1;
+    }
+    return 0;
 }
 
 static size_t key_length(const char *text)
@@ -388,6 +408,7 @@ enum sand_rc sand_import(enum sand_import_format format, const char *text, size_
         sand_fail(diag, rc, "%s: no memory to import it", options->file);
     sand_arena_clear(&job.arena);
     sand_free(job.notes);
+    import_index_free(&job.told);
     if (rc != SAND_OK) {
         sand_free(result->xml);
         result->xml = NULL;

@@ -9,7 +9,14 @@
 #include "import.h"
 #include "mem.h"
 
-struct import_names; // a set of names, private to importjob.c
+// Names with a value each, such as a place in an array.
+struct import_index {
+    struct import_entry {
+        const char *name;
+        size_t value;
+    } * entries;
+    size_t n, capacity;
+};
 
 struct import_job {
     const struct sand_import_options *options;
@@ -21,6 +28,7 @@ struct import_job {
     struct sand_import_result *result;
     const char **notes; // comment lines of the XML, in order
     size_t n_notes, notes_capacity;
+    struct import_index told; // what was reported for all times
     size_t n_refused;
     enum sand_rc rc; // SAND_ERR_NOMEM once memory ran out: then nothing else counts
 };
@@ -32,6 +40,9 @@ int import_refuse(struct import_job *job, long line, const char *format, ...)
 // Something not understood: reported, counted, and passed over.
 void import_unknown(struct import_job *job, long line, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+// Whether this is the first time that `what`, which the arena owns, is asked about: of names that
+// may stand in every line one message is enough. Not for attempts, whose messages may be lost.
+int import_first_time(struct import_job *job, const char *what);
 // Something understood that is worth a remark, in the messages only.
 void import_note(struct import_job *job, long line, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -68,13 +79,6 @@ int import_lines_join(struct import_job *job, struct import_lines *lines);
 
 // ---- names: index by name ----
 
-struct import_index {
-    struct import_entry {
-        const char *name;
-        size_t value;
-    } * entries;
-    size_t n, capacity;
-};
 // Adds a name; sorting makes it findable. Returns 0 without memory.
 int import_index_add(struct import_job *job, struct import_index *index, const char *name,
                      size_t value);
@@ -153,5 +157,9 @@ size_t import_pairs(char *text, struct import_pair *pairs, size_t most);
 
 // Case-insensitive equality of ASCII words.
 int import_same_word(const char *a, const char *b);
+
+// Whether `word` is one of those in `words`, between blanks; `compare` is strncmp or strncasecmp.
+int import_in_words(const char *words, const char *word,
+                    int (*compare)(const char *, const char *, size_t));
 
 #endif

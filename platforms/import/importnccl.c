@@ -28,7 +28,6 @@ struct nccl_node {
     struct nccl_net nets[MAX_NETS];
     uint32_t n_nets;
     struct import_index busids, hosts;
-    struct import_index reported; // attributes and elements already reported
 };
 
 // What the format has, per element; everything else is reported once per name.
@@ -56,8 +55,7 @@ static const char *attributes_of(const char *element)
     return NULL;
 }
 
-static void report_once(struct import_job *job, struct nccl_node *n, const xmlNode *node,
-                        const char *attribute)
+static void report_once(struct import_job *job, const xmlNode *node, const char *attribute)
 {
     const char *what =
         sand_arena_printf(&job->arena, "<%s>%s%s", (const char *)node->name,
@@ -66,26 +64,22 @@ static void report_once(struct import_job *job, struct nccl_node *n, const xmlNo
         import_no_memory(job);
         return;
     }
-    for (size_t i = 0; i < n->reported.n; i++)
-        if (strcmp(n->reported.entries[i].name, what) == 0)
-            return;
-    import_unknown(job, import_markup_line(node),
-                   "%.120s is not understood; passed over here and below", what);
-    import_index_add(job, &n->reported, what, 0);
+    if (import_first_time(job, what))
+        import_unknown(job, import_markup_line(node),
+                       "%.120s is not understood; passed over here and below", what);
 }
 
-static void check_known(struct import_job *job, struct nccl_node *n, const xmlNode *node)
+static void check_known(struct import_job *job, const xmlNode *node)
 {
     const char *attributes = attributes_of((const char *)node->name);
     if (attributes == NULL) {
-        report_once(job, n, node, NULL);
+        report_once(job, node, NULL);
         return;
     }
     for (const xmlAttr *a = node->properties; a != NULL; a = a->next) {
         const char *name = (const char *)a->name;
-        const char *at = strstr(attributes, name);
-        if (at == NULL || at[-1] != ' ' || at[strlen(name)] != ' ')
-            report_once(job, n, node, name);
+        if (!import_in_words(attributes, name, strncmp))
+            report_once(job, node, name);
     }
 }
 
@@ -209,7 +203,7 @@ static void walk(struct import_job *job, struct nccl_node *n, const xmlNode *roo
     const xmlNode *at = root;
     while (at != NULL && job->rc == SAND_OK) {
         if (at->type == XML_ELEMENT_NODE) {
-            check_known(job, n, at);
+            check_known(job, at);
             if (import_markup_is(at, "gpu"))
                 take_gpu(job, n, at);
             else if (import_markup_is(at, "net"))
@@ -435,7 +429,6 @@ int import_nccl_topo(struct import_job *job)
     int done = read_system(job, node, xmlDocGetRootElement(document));
     import_index_free(&node->busids);
     import_index_free(&node->hosts);
-    import_index_free(&node->reported);
     xmlFreeDoc(document);
     return done;
 }

@@ -21,8 +21,7 @@ struct machine {
 struct inventory {
     struct machine *machines;
     size_t n, capacity;
-    struct machine defaults;     // of NodeName=DEFAULT
-    struct import_index unknown; // keys reported already
+    struct machine defaults; // of NodeName=DEFAULT
 };
 
 static int add_machines(struct import_job *job, struct inventory *inventory, const char *names,
@@ -60,23 +59,10 @@ static const char passed_over[] =
     " Reason ReservationName RestrictedCoresPerGPU ResumeAfterTime SlurmdStartTime Sockets "
     " SocketsPerBoard ThreadsPerCore TmpDisk Topology Version Weight ";
 
-static int is_passed_over(const char *key)
+static void report_once(struct import_job *job, long line, const char *key)
 {
-    const size_t n = strlen(key);
-    for (const char *at = passed_over; (at = strcasestr(at, key)) != NULL; at++)
-        if (n > 0 && at > passed_over && at[-1] == ' ' && at[n] == ' ')
-            return 1;
-    return 0;
-}
-
-static int report_once(struct import_job *job, struct inventory *inventory, long line,
-                       const char *key)
-{
-    for (size_t i = 0; i < inventory->unknown.n; i++)
-        if (strcmp(inventory->unknown.entries[i].name, key) == 0)
-            return 1;
-    import_unknown(job, line, "\"%.100s\" is not understood; passed over here and below", key);
-    return import_index_add(job, &inventory->unknown, key, 0);
+    if (import_first_time(job, key))
+        import_unknown(job, line, "\"%.100s\" is not understood; passed over here and below", key);
 }
 
 // NodeName=DEFAULT names no node: its values hold for the lines below it, and a later one changes
@@ -144,8 +130,8 @@ static int take_pairs(struct import_job *job, struct inventory *inventory, struc
             record->machine.state = pairs[k].value;
         } else if (import_same_word(key, "Reason") || import_same_word(key, "Comment")) {
             return 1; // what an administrator wrote, whatever it looks like
-        } else if (!is_passed_over(key) && !report_once(job, inventory, line, key)) {
-            return 0;
+        } else if (!import_in_words(passed_over, key, strncasecmp)) {
+            report_once(job, line, key);
         }
     }
     return 1;
@@ -318,8 +304,7 @@ static int is_gpu_item(const char *item)
 }
 
 // The GPUs of a Gres alone, without where they sit: "gpu:h100:8(S:0-1),nvme:2" -> "gpu:h100:8".
-static const char *gpus_alone(struct import_job *job, struct inventory *inventory, const char *gres,
-                              long line)
+static const char *gpus_alone(struct import_job *job, const char *gres, long line)
 {
     const char *kept = "";
     for (size_t n; *gres != '\0' && kept != NULL; gres += n + (gres[n] == ',' ? 1 : 0)) {
@@ -331,7 +316,7 @@ static const char *gpus_alone(struct import_job *job, struct inventory *inventor
             kept =
                 sand_arena_printf(&job->arena, "%s%s%.*s", kept, *kept ? "," : "", (int)bare, gres);
         else if (bare > 0 && name != NULL)
-            report_once(job, inventory, line, name);
+            report_once(job, line, name);
     }
     return kept != NULL ? kept : "";
 }
@@ -455,7 +440,7 @@ static void find_gpus(struct import_job *job, struct inventory *inventory)
     for (size_t i = 0; i < inventory->n; i++) {
         struct machine *m = &inventory->machines[i];
         const int is_as_before = i > 0 && m->line == m[-1].line;
-        m->gres = is_as_before ? m[-1].gres : gpus_alone(job, inventory, m->gres, m->line);
+        m->gres = is_as_before ? m[-1].gres : gpus_alone(job, m->gres, m->line);
     }
 }
 
@@ -497,6 +482,5 @@ int import_slurm_nodes(struct import_job *job)
         find_gpus(job, &inventory);
     done = done && merge_machines(job, &inventory) && write_inventory(job, &inventory);
     sand_free(inventory.machines);
-    import_index_free(&inventory.unknown);
     return done;
 }

@@ -64,9 +64,7 @@ static void check_keys(const struct yaml_file *f, const yaml_node_t *mapping, co
     for (const yaml_node_pair_t *p = mapping->data.mapping.pairs.start;
          p < mapping->data.mapping.pairs.top; p++) {
         const yaml_node_t *key = node_of(f, p->key);
-        const char *at = strstr(known, text_of(key));
-        const size_t n = strlen(text_of(key));
-        if (n == 0 || at == NULL || at == known || at[-1] != ' ' || at[n] != ' ')
+        if (!import_in_words(known, text_of(key), strncmp))
             import_unknown(f->job, line_of(key), "\"%.100s\" is not understood; passed over",
                            text_of(key));
     }
