@@ -3,6 +3,7 @@
 #include "fabricparts.h"
 
 #include "fabricports.h"
+#include "numbers.h"
 
 static void set_run(struct sand_fabric_parts *parts, enum sand_cable_run run, uint64_t cables,
                     double length_m, const struct sand_price_list *prices)
@@ -36,7 +37,7 @@ static void count_storage(struct sand_fabric_parts *parts, const struct sand_clu
     const uint64_t ports = fabric_storage_ports(cluster), half = cluster->fabric.radix / 2;
     parts->storage_cables = (uint64_t)cluster->storage.n_servers * cluster->storage_ports.n_ports;
     if (ports > 0 && cluster->storage_ports.at == SAND_STORAGE_AT_SPINES) {
-        parts->storage_leaves = half > 0 ? (ports + half - 1) / half : 1;
+        parts->storage_leaves = half > 0 ? sand_ceil_div(ports, half) : 1;
         parts->storage_uplinks = ports;
     }
     parts->switches += parts->storage_leaves;

@@ -8,6 +8,7 @@
 
 #include "ids.h"
 #include "mem.h"
+#include "numbers.h"
 #include "units.h"
 
 const char *sand_domain_kind_name(enum sand_domain_kind kind)
@@ -142,7 +143,7 @@ static uint64_t nodes_per(const struct sand_cluster *c, enum sand_domain_kind ki
 static void feeds_of_row(const struct sand_cluster *c, uint32_t *racks, uint32_t *feeds)
 {
     *racks = c->racks_per_row > 0 ? c->racks_per_row : c->n_nodes;
-    *feeds = *racks / c->racks_per_pdu + (*racks % c->racks_per_pdu != 0);
+    *feeds = (uint32_t)sand_ceil_div(*racks, c->racks_per_pdu);
 }
 
 static uint32_t n_feeds(const struct sand_cluster *c)
@@ -152,9 +153,8 @@ static uint32_t n_feeds(const struct sand_cluster *c)
         return 0;
     feeds_of_row(c, &per_row, &feeds);
     const uint64_t per_rack = nodes_per(c, SAND_DOMAIN_RACK);
-    const uint32_t racks = (uint32_t)((c->n_nodes + per_rack - 1) / per_rack);
-    const uint32_t left = racks % per_row;
-    return racks / per_row * feeds + left / c->racks_per_pdu + (left % c->racks_per_pdu != 0);
+    const uint32_t racks = (uint32_t)sand_ceil_div(c->n_nodes, per_rack);
+    return racks / per_row * feeds + (uint32_t)sand_ceil_div(racks % per_row, c->racks_per_pdu);
 }
 
 static uint32_t n_places(const struct sand_cluster *c, enum sand_domain_kind kind)
@@ -162,7 +162,7 @@ static uint32_t n_places(const struct sand_cluster *c, enum sand_domain_kind kin
     if (kind == SAND_DOMAIN_PDU)
         return n_feeds(c);
     uint64_t per = nodes_per(c, kind);
-    return (uint32_t)((c->n_nodes + per - 1) / per);
+    return (uint32_t)sand_ceil_div(c->n_nodes, per);
 }
 
 struct range {

@@ -7,6 +7,7 @@
 #include "graphsymmetry.h"
 #include "ids.h"
 #include "mem.h"
+#include "numbers.h"
 #include "unionfind.h"
 
 static enum sand_rc no_memory(struct sand_diag *diag)
@@ -117,7 +118,7 @@ static size_t class_end(const struct twin *twins, size_t n, size_t begin)
 static uint64_t search_every(const struct sand_graph *g, uint64_t n_classes)
 {
     const uint64_t affordable = MAX_STEPS / (2 * (uint64_t)g->n_edges + g->n_switches + 1) + 1;
-    return n_classes > affordable ? (n_classes + affordable - 1) / affordable : 1;
+    return n_classes > affordable ? sand_ceil_div(n_classes, affordable) : 1;
 }
 
 static void add_classes(struct search *s, struct twin *twins, struct sand_graph_distances *d)

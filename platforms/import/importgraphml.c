@@ -9,6 +9,7 @@
 #include "importmarkup.h"
 #include "importtree.h"
 #include "importwords.h"
+#include "numbers.h"
 #include "units.h"
 
 struct key {
@@ -421,13 +422,13 @@ static int complete(struct import_job *job, struct graphml *g, const struct impo
     for (size_t i = 0; i < g->graph.n_switches; i++)
         endpoints += g->graph.switches[i].n_endpoints;
     if (t->nics_per_node == 0 && g->n_hosts > 0)
-        t->nics_per_node = (uint32_t)((endpoints + g->n_hosts - 1) / g->n_hosts);
+        t->nics_per_node = (uint32_t)sand_ceil_div(endpoints, g->n_hosts);
     if (t->nics_per_node == 0)
         t->nics_per_node = node->n_nics;
     if (g->n_hosts > 0)
         t->n_nodes = g->n_hosts;
     else if (t->n_nodes == 0)
-        t->n_nodes = (uint32_t)((endpoints + t->nics_per_node - 1) / t->nics_per_node);
+        t->n_nodes = (uint32_t)sand_ceil_div(endpoints, t->nics_per_node);
     if (t->n_nodes == 0 || t->nics_per_node == 0 || endpoints == 0)
         return import_refuse(job, 0, "no node has endpoints (attribute endpoints, or kind host)");
     keep_whole_planes(job, g);

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "numbers.h"
 #include "units.h"
 
 // What the regular tree has.
@@ -160,9 +161,8 @@ static void compare_totals(struct import_job *job, const struct import_tree *t,
                        "the leaves have %" PRIu64 " NICs, %" PRIu32 " nodes of %" PRIu32
                        " NICs %" PRIu64,
                        real, t->n_nodes, t->nics_per_node, endpoints);
-    uint64_t leaves = t->n_rails > 1
-                          ? ((uint64_t)t->n_nodes + r->per_leaf - 1) / r->per_leaf * t->n_rails
-                          : (endpoints + r->per_leaf - 1) / r->per_leaf;
+    uint64_t leaves = t->n_rails > 1 ? sand_ceil_div(t->n_nodes, r->per_leaf) * t->n_rails
+                                     : sand_ceil_div(endpoints, r->per_leaf);
     if (leaves != t->n_leaves)
         import_deviate(job, 0, "there are %zu leaves, in the regular fabric %" PRIu64, t->n_leaves,
                        leaves);
@@ -220,7 +220,7 @@ static void write_sizes(struct import_xml *xml, const struct import_tree *t,
     if (t->n_tiers < 3)
         return;
     import_xml_attribute(xml, railed ? "units_per_pod" : "leaves_per_pod", "%" PRIu32,
-                         railed ? (r->leaves_per_pod + t->n_rails - 1) / t->n_rails
+                         railed ? (uint32_t)sand_ceil_div(r->leaves_per_pod, t->n_rails)
                                 : r->leaves_per_pod);
     write_ratio(xml, "pod_oversubscription",
                 ratio_of(t->pod_oversubscription, down * r->leaves_per_pod, r->pod_up_Bps));

@@ -58,6 +58,10 @@ static void all_speak(const struct plant *p, const char *what)
         compare(p, g, kind, g->n_switches, what);
     compare(p, g, SAND_DOMAIN_RACK, racks, what);
     compare(p, g, SAND_DOMAIN_ROW, (racks + per_row - 1) / per_row, what);
+    uint32_t n_feeds = 0; // one begins with every row
+    for (uint32_t i = 0; i < racks && p->cluster.racks_per_pdu > 0; i++)
+        n_feeds += i % per_row % p->cluster.racks_per_pdu == 0;
+    compare(p, g, SAND_DOMAIN_PDU, n_feeds, what);
     sand_graph_free(g);
 }
 
@@ -119,6 +123,7 @@ Test(graph_faults, of_random_trees)
         plant_random(&p, draw);
         p.cluster.nodes_per_rack = pick(draw, 40, 1, 3);
         p.cluster.racks_per_row = pick(draw, 41, 0, 3);
+        p.cluster.racks_per_pdu = pick(draw, 42, 0, 2);
         if (draw % 2) {
             p.cluster.impaired = slow;
             p.cluster.n_impaired = 1;
