@@ -31,18 +31,21 @@ enum sand_rc sand_cli_in_child(enum sand_rc (*work)(void *self, struct sand_diag
 {
     struct task task = {work, self};
     struct sand_unit unit = {.state = SAND_UNIT_PENDING};
-    struct sand_pool pool = {
-        .units = &unit, .n_units = 1, .jobs = 1, .body = body, .commit = commit, .self = &task};
+    struct sand_pool pool = {.units = &unit,
+                             .n_units = 1,
+                             .jobs = 1,
+                             .body = body,
+                             .commit = commit,
+                             .self = &task,
+                             .plugins = who};
     enum sand_rc rc = sand_pool_run(&pool, diag);
     const struct sand_diag *told = &unit.inbox.diag;
     if (rc == SAND_OK)
         rc = pool.interrupted ? SAND_ERR_UNIT : unit.rc;
-    // Without an answer all there is to tell is how the process ended.
-    const int is_death = rc == SAND_ERR_UNIT && !unit.inbox.answered && !pool.interrupted;
     for (size_t i = 0; i < told->n_messages; i++)
         sand_diag_add(diag, told->messages[i].severity, told->messages[i].file,
-                      told->messages[i].line, "%s%s%s", is_death ? who : "", is_death ? ": " : "",
+                      told->messages[i].line, "%s",
                       told->messages[i].text ? told->messages[i].text : "");
     sand_unit_inbox_clear(&unit.inbox);
-    return is_death ? SAND_ERR_PLUGIN : rc;
+    return rc;
 }

@@ -7,6 +7,7 @@
 #include "cli.h"
 #include "clichild.h"
 #include "filegate.h"
+#include "plugins.h"
 #include "spec.h"
 
 enum { KEY_CSV = 256, KEY_FORCE, KEY_FORMAT };
@@ -114,17 +115,6 @@ static enum sand_rc check_and_compare(void *self, struct sand_diag *diag)
     return rc;
 }
 
-// The policies that a backtest asks, if one of them is foreign code; NULL: none is.
-static const char *plugin_of(const struct sand_experiment *experiment)
-{
-    const struct sand_choice *choices[] = {&experiment->schedule, &experiment->place,
-                                           &experiment->recover};
-    for (size_t i = 0; i < sizeof choices / sizeof choices[0]; i++)
-        if (choices[i]->plugin != NULL)
-            return choices[i]->type;
-    return NULL;
-}
-
 static enum sand_rc execute(const struct backtest_options *o, struct sand_diag *diag)
 {
     struct sand_spec *spec = NULL;
@@ -136,10 +126,11 @@ static enum sand_rc execute(const struct backtest_options *o, struct sand_diag *
         experiment.schedule = (struct sand_choice){.type = o->policy};
     struct work work = {o, &experiment};
     enum sand_rc rc = sand_cli_check_output(&o->csv, inputs, n_inputs, diag);
-    const char *plugin = plugin_of(&experiment);
+    char plugins[256];
+    sand_plugins_list(&experiment, plugins, sizeof plugins);
     if (rc == SAND_OK)
-        rc = plugin ? sand_cli_in_child(check_and_compare, &work, plugin, diag)
-                    : check_and_compare(&work, diag);
+        rc = plugins[0] != '\0' ? sand_cli_in_child(check_and_compare, &work, plugins, diag)
+                                : check_and_compare(&work, diag);
     sand_spec_free(spec);
     return rc;
 }

@@ -139,15 +139,18 @@ static void stop_all(struct run *run)
 // ---- ends of children
 // -----------------------------------------------------------------------------
 
-static enum sand_rc describe_death(struct sand_unit *unit, int status)
+static enum sand_rc describe_death(const struct sand_pool *pool, struct sand_unit *unit, int status)
 {
     struct sand_diag *diag = &unit->inbox.diag;
-    if (!WIFSIGNALED(status))
-        return sand_fail(diag, SAND_ERR_UNIT, "its process ended with status %d and no answer",
+    const int number = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    const int is_foreign = pool->plugins && pool->plugins[0] != '\0' && number != SIGKILL;
+    const enum sand_rc rc = is_foreign ? SAND_ERR_PLUGIN : SAND_ERR_UNIT;
+    const char *who = is_foreign ? pool->plugins : "", *colon = is_foreign ? ": " : "";
+    if (number == 0)
+        return sand_fail(diag, rc, "%s%sits process ended with status %d and no answer", who, colon,
                          WEXITSTATUS(status));
-    int number = WTERMSIG(status);
     const char *name = sigabbrev_np(number), *text = sigdescr_np(number);
-    return sand_fail(diag, SAND_ERR_UNIT, "its process was killed by signal %d (SIG%s, %s)%s",
+    return sand_fail(diag, rc, "%s%sits process was killed by signal %d (SIG%s, %s)%s", who, colon,
                      number, name ? name : "?", text ? text : "unknown",
                      number == SIGKILL ? "; if the machine ran out of memory, use fewer --jobs"
                                        : "");
@@ -157,7 +160,7 @@ static enum sand_rc describe_death(struct sand_unit *unit, int status)
 static enum sand_rc judge(const struct run *run, struct sand_unit *unit, int status)
 {
     if (!unit->inbox.answered || !WIFEXITED(status) || WEXITSTATUS(status) != 0)
-        return describe_death(unit, status);
+        return describe_death(run->pool, unit, status);
     if (unit->inbox.answer.rc != SAND_OK)
         return unit->inbox.answer.rc;
     return run->pool->commit(run->pool->self, unit, &unit->inbox.diag);

@@ -31,12 +31,16 @@ struct sand_pool {
     // Runs here whenever something moved; may be NULL.
     void (*progress)(void *self, const struct sand_pool *pool);
     void *self; // of all three
+    // Policies in the children that are foreign code (plugins.h); NULL or empty: none is.
+    const char *plugins;
     int interrupted;
 };
 
 // Runs every pending unit. On SIGINT or SIGTERM (unless ignored by this process) all children are
 // killed and `interrupted` is set. Returns when no child is left; SAND_OK even if units failed:
-// their state, rc and inbox.diag tell. A child that dies is SAND_ERR_UNIT with its signal named.
+// their state, rc and inbox.diag tell. A child that dies is SAND_ERR_UNIT with its signal named;
+// with foreign code in it SAND_ERR_PLUGIN, and that is named too, but for SIGKILL, which comes from
+// outside.
 // After a unit failed with SAND_ERR_INPUT no further one is started.
 enum sand_rc sand_pool_run(struct sand_pool *pool, struct sand_diag *diag);
 

@@ -10,6 +10,7 @@
 #include "finished.h"
 #include "jobset.h"
 #include "mem.h"
+#include "plugins.h"
 #include "pool.h"
 #include "replay.h"
 #include "results.h"
@@ -350,6 +351,8 @@ enum sand_rc sand_sweep_run(const struct sand_experiment *experiment,
     *report = (struct sand_sweep_report){.units = options->n_replications};
     if (options->jobs == 0 || options->n_replications == 0)
         return sand_fail(diag, SAND_ERR_USAGE, "a run needs at least one replication and one job");
+    char plugins[256];
+    sand_plugins_list(experiment, plugins, sizeof plugins);
     struct sweep sweep = {.experiment = experiment, .options = options, .report = report};
     sweep.shards.lock = -1;
     sweep.pool.jobs = options->jobs;
@@ -357,6 +360,7 @@ enum sand_rc sand_sweep_run(const struct sand_experiment *experiment,
     sweep.pool.commit = unit_commit;
     sweep.pool.progress = tell_progress;
     sweep.pool.self = &sweep;
+    sweep.pool.plugins = plugins;
     enum sand_rc rc = run_sweep(&sweep, diag);
     clear_sweep(&sweep);
     return rc;

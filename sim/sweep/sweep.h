@@ -47,7 +47,8 @@ struct sand_sweep_report {
 //
 // A unit that fails or dies is reported with its replication and seed; the others go on (not after
 // SAND_ERR_INPUT, which all of them would repeat); then no results.h5, and the code is that of the
-// lowest failed replication: SAND_ERR_UNIT for one that died. SAND_ERR_UNIT when interrupted,
+// lowest failed replication: for one that died SAND_ERR_UNIT, or SAND_ERR_PLUGIN
+// where plug-ins are in it. SAND_ERR_UNIT when interrupted,
 // SAND_ERR_USAGE when results.h5 exists, is not of this experiment and physics version, and `force`
 // is 0; if it is, nothing runs. Must be called before this process runs
 // an engine. *report is always filled. SIGINT and SIGTERM are taken over during the call.

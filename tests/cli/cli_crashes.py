@@ -10,7 +10,7 @@ import time
 
 from cli_runner import PROGRAM, Report, Scratch, environment, run, spawn
 
-OK, UNIT, USAGE, IO = 0, 1, 2, 4
+OK, UNIT, USAGE, IO, PLUGIN = 0, 1, 2, 4, 5
 
 # Many short units: there is always one to kill, and always one committed before.
 SLOW = ["run", "small.xml", "-q", "--replications", "24", "--set", "@duration=120d", "--jobs", "2"]
@@ -144,7 +144,8 @@ def crashing_policy(report, scratch):
     done = run(["run", "small.xml", "-q", "-o", "crash", "--replications", "1", "--set",
                 "policies/schedule/@policy=schedule/crashes", "--set",
                 "policies/schedule/@plugin=crashes.so"], scratch, unhandled)
-    report.check(done.returncode == UNIT and "was killed by signal 11 (SIGSEGV" in done.stderr,
+    told = "schedule/crashes: its process was killed by signal 11 (SIGSEGV"
+    report.check(done.returncode == PLUGIN and told in done.stderr,
                  f"a policy that crashes: exit {done.returncode}: {done.stderr}")
     no_leftover(report, scratch / "crash", "a policy that crashes")
 

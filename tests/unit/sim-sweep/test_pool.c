@@ -149,6 +149,28 @@ Test(pool, deaths_are_named_and_the_others_go_on, .timeout = 30)
     close_fixture(&f);
 }
 
+// With foreign code in the children it is named, and at fault, but for what comes from outside.
+Test(pool, deaths_with_plugins_are_theirs, .timeout = 30)
+{
+    struct fixture f;
+    open_fixture(&f, 2);
+    f.pool.body = mixed_body;
+    f.pool.plugins = "schedule/a, place/b";
+    cr_assert_eq(sand_pool_run(&f.pool, &f.diag), SAND_OK);
+    cr_assert_eq(f.units[2].rc, SAND_ERR_PLUGIN);
+    cr_assert_eq(f.units[3].rc, SAND_ERR_UNIT);
+    cr_assert_eq(f.units[4].rc, SAND_ERR_PLUGIN);
+    const char *texts[] = {"schedule/a, place/b: its process was killed by signal 11 (SIGSEGV, ",
+                           "its process was killed by signal 9 (SIGKILL, ",
+                           "schedule/a, place/b: its process ended with status 7 and no answer"};
+    for (size_t i = 0; i < 3; i++) {
+        const struct sand_diag *diag = &f.units[i + 2].inbox.diag;
+        const char *text = diag->messages[diag->n_messages - 1].text;
+        cr_assert_eq(strncmp(text, texts[i], strlen(texts[i])), 0, "%s", text);
+    }
+    close_fixture(&f);
+}
+
 static void input_body(void *self, uint32_t number, struct sand_unit_outbox *outbox,
                        struct sand_unit_answer *answer, struct sand_diag *diag)
 {
