@@ -38,8 +38,7 @@ static double ring_port_Bps(const struct setting *s)
 // halves of its node let through.
 static double inside_Bps(const struct setting *s)
 {
-    const double Bps = ring_port_Bps(s) * s->comm->scaleup_share, most = s->comm->scaleup_most_Bps;
-    return most > 0 && most < Bps ? most : Bps;
+    return at_most(ring_port_Bps(s) * s->comm->scaleup_share, s->comm->scaleup_most_Bps);
 }
 
 // Chips along a side of the torus, of equal sides, that the ranks of a domain are.
