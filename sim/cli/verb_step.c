@@ -54,7 +54,8 @@ static const struct argp_option options[] = {
     {"nodes", KEY_NODES, "A-B,...", 0,
      "The nodes it runs on, in rank order, such as 0-255,3840-4095", 0},
     {"no-fold", KEY_NO_FOLD, NULL, 0,
-     "Simulate every actor, flow and link instead of one of each class: the same answer, slowly",
+     "Simulate every actor, flow and link instead of one of each class: the same answer, slowly; "
+     "to a few per cent under spreading=\"hash\", whose flows are else held to one pace",
      0},
     {"slow", KEY_SLOW, "NODE[.GPU]=SPEED", 0,
      "A straggler: a node, or one GPU of it, at this share of its speed; may be repeated", 0},
