@@ -67,16 +67,6 @@ judge(struct sand_coll_case *c, enum sand_coll_class class, const char *format, 
     c->class = class;
 }
 
-static int contains(const char *text, const char *part)
-{
-    return part == NULL || strstr(text, part) != NULL;
-}
-
-static int begins(const char *text, const char *prefix)
-{
-    return prefix == NULL || strncmp(text, prefix, strlen(prefix)) == 0;
-}
-
 // "512", "1.5e6", "64M", "64 MiB": binary multiples, as nccl-tests takes them. 0: no such number.
 static double number(const char *text)
 {
@@ -153,7 +143,7 @@ static void read_kind(struct sand_coll_case *c)
     squeeze(c->cell[SAND_COLL_COLLECTIVE], word, sizeof word);
     c->collective.kind = SAND_COLLECTIVES;
     for (size_t i = sizeof words / sizeof words[0]; i-- > 0;)
-        if (begins(word, words[i].begin))
+        if (sand_name_begins(word, words[i].begin))
             c->collective.kind = words[i].kind;
     if (c->collective.kind == SAND_COLLECTIVES)
         judge(c, SAND_COLL_SKIPPED, "collective \"%.40s\" is not modelled",
@@ -198,17 +188,18 @@ static void read_wish(struct sand_coll_case *c)
     char word[64];
     c->wish = (struct sand_coll_wish){SAND_ALGORITHMS, SAND_PROTOCOLS};
     squeeze(text, word, sizeof word);
-    if (begins(word, "ring"))
+    if (sand_name_begins(word, "ring"))
         c->wish.algorithm = SAND_ALG_RING;
-    else if (begins(word, "tree"))
+    else if (sand_name_begins(word, "tree"))
         c->wish.algorithm = SAND_ALG_TREE;
-    else if (begins(word, "nvlstree"))
+    else if (sand_name_begins(word, "nvlstree"))
         c->wish.algorithm = SAND_ALG_NVLSTREE;
-    else if (begins(word, "nvls") || begins(word, "statedasnvls"))
+    else if (sand_name_begins(word, "nvls") || sand_name_begins(word, "statedasnvls"))
         c->wish.algorithm = SAND_ALG_NVLS;
-    else if (begins(word, "symmetric"))
+    else if (sand_name_begins(word, "symmetric"))
         c->comm.options.symmetric = 1;
-    else if ((begins(word, "sharp") || begins(word, "collnet")) && !strstr(text, "not printed"))
+    else if ((sand_name_begins(word, "sharp") || sand_name_begins(word, "collnet")) &&
+             !strstr(text, "not printed"))
         c->comm.options.sharp = 1;
     squeeze(c->cell[SAND_COLL_PROTOCOL], word, sizeof word);
     for (int p = 0; p < SAND_PROTOCOLS; p++) {
@@ -242,37 +233,45 @@ static int read_ports(const char *text, uint32_t *ports, double *Gbps)
     return 0;
 }
 
+// The first rule for the GPU as it is written, else that of most of its words; NULL: none.
+static const struct sand_coll_machine *find_machine(const struct sand_coll_rules *rules,
+                                                    const struct sand_coll_case *c)
+{
+    const char *gpu = c->cell[SAND_COLL_GPU];
+    const struct sand_coll_machine *best = NULL;
+    int most = 0;
+    for (size_t i = 0; i < rules->n_machines; i++) {
+        const struct sand_coll_machine *m = &rules->machines[i];
+        if (!sand_name_contains(c->cell[SAND_COLL_PLATFORM], m->platform) ||
+            !sand_name_contains(c->cell[SAND_COLL_NETWORK], m->network))
+            continue;
+        if (sand_name_begins(gpu, m->gpu))
+            return m;
+        const int words = sand_name_words(m->gpu, gpu);
+        if (words > most) {
+            most = words;
+            best = m;
+        }
+    }
+    return best;
+}
+
 static void find_rules(const struct sand_coll_rules *rules, struct sand_coll_case *c)
 {
     const char *gpu = c->cell[SAND_COLL_GPU], *platform = c->cell[SAND_COLL_PLATFORM];
     const char *network = c->cell[SAND_COLL_NETWORK];
-    const struct sand_coll_machine *by_words = NULL;
-    for (size_t i = rules->n_machines; i-- > 0;) {
-        const struct sand_coll_machine *m = &rules->machines[i];
-        if (begins(gpu, m->gpu) && contains(platform, m->platform) && contains(network, m->network))
-            c->machine = m;
-    }
+    c->machine = find_machine(rules, c);
     for (size_t i = rules->n_networks; i-- > 0;) {
         const struct sand_coll_network *n = &rules->networks[i];
-        if (contains(network, n->contains) && contains(platform, n->platform))
+        if (sand_name_contains(network, n->contains) && sand_name_contains(platform, n->platform))
             c->network = n;
     }
     for (size_t i = 0; i < rules->n_flags; i++) {
         const struct sand_coll_flag *f = &rules->flags[i];
-        if (contains(c->cell[SAND_COLL_SOURCE], f->source) &&
+        if (sand_name_contains(c->cell[SAND_COLL_SOURCE], f->source) &&
             (f->row == NULL || strcmp(c->cell[SAND_COLL_ID], f->row) == 0))
             judge(c, SAND_COLL_LISTED, "%s", f->why);
     }
-    for (size_t i = 0, most = 0; c->machine == NULL && i < rules->n_machines; i++) {
-        const struct sand_coll_machine *m = &rules->machines[i];
-        const size_t words = m->gpu ? (size_t)sand_name_words(m->gpu, gpu) : 0;
-        if (words > most && contains(platform, m->platform) && contains(network, m->network)) {
-            most = words;
-            by_words = m;
-        }
-    }
-    if (c->machine == NULL)
-        c->machine = by_words;
     if (c->machine == NULL)
         judge(c, SAND_COLL_SKIPPED,
               "no rule knows the GPU \"%.40s\"; add a <machine> with its node to a copy of "

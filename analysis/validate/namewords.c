@@ -82,3 +82,13 @@ int sand_name_words(const char *rule, const char *name)
     }
     return wanted.n;
 }
+
+int sand_name_begins(const char *name, const char *prefix)
+{
+    return prefix == NULL || strncasecmp(name, prefix, strlen(prefix)) == 0;
+}
+
+int sand_name_contains(const char *name, const char *part)
+{
+    return part == NULL || strstr(name, part) != NULL;
+}

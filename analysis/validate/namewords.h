@@ -9,4 +9,9 @@
 // no "H20".
 int sand_name_words(const char *rule, const char *name);
 
+// Whether `name` begins with, in any case, or contains, letter by letter, what a rule asks of it.
+// NULL: nothing is asked.
+int sand_name_begins(const char *name, const char *prefix);
+int sand_name_contains(const char *name, const char *part);
+
 #endif

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "namewords.h"
 #include "stepfind.h"
 #include "steprest.h"
 #include "train.h"
@@ -30,11 +31,6 @@ judge(struct sand_step_case *c, enum sand_step_class class, const char *format, 
 static const char *cell(const struct sand_step_case *c, enum sand_step_column column)
 {
     return c->row->cell[column];
-}
-
-static int begins(const char *text, const char *prefix)
-{
-    return strncasecmp(text, prefix, strlen(prefix)) == 0;
 }
 
 // ---- numbers ------------------------------------------------------------------------------------
@@ -301,8 +297,8 @@ static void read_sharding(struct sand_step_case *c)
 static void read_sequence_parallel(struct sand_step_case *c)
 {
     const char *text = cell(c, SAND_STEP_SEQUENCE_PARALLEL);
-    const int yes = begins(text, "y") || begins(text, "true");
-    const int no = begins(text, "n") || begins(text, "false");
+    const int yes = sand_name_begins(text, "y") || sand_name_begins(text, "true");
+    const int no = sand_name_begins(text, "n") || sand_name_begins(text, "false");
     if (text[0] != '\0' && !yes && !no)
         judge(c, SAND_STEP_ILL, "seq_parallel \"%.40s\" is neither yes nor no", text);
     c->job.split.sequence_parallel =

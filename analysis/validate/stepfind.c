@@ -6,24 +6,14 @@
 
 #include "namewords.h"
 
-static int begins(const char *text, const char *prefix)
-{
-    return prefix == NULL || strncasecmp(text, prefix, strlen(prefix)) == 0;
-}
-
-static int contains(const char *text, const char *part)
-{
-    return part == NULL || strstr(text, part) != NULL;
-}
-
 const struct sand_step_stack *sand_step_find_stack(const struct sand_step_rules *rules,
                                                    const struct sand_step_row *row)
 {
     for (size_t i = 0; i < rules->n_stacks; i++) {
         const struct sand_step_stack *s = &rules->stacks[i];
-        if (contains(row->cell[SAND_STEP_SOURCE], s->source) &&
-            begins(row->cell[SAND_STEP_GPU], s->gpu) &&
-            begins(row->cell[SAND_STEP_SHARDING], s->sharding))
+        if (sand_name_contains(row->cell[SAND_STEP_SOURCE], s->source) &&
+            sand_name_begins(row->cell[SAND_STEP_GPU], s->gpu) &&
+            sand_name_begins(row->cell[SAND_STEP_SHARDING], s->sharding))
             return s;
     }
     return NULL;
@@ -37,7 +27,7 @@ const struct sand_step_machine *sand_step_find_machine(const struct sand_step_ru
     int most = 0;
     for (size_t i = 0; i < rules->n_machines; i++) {
         const struct sand_step_machine *m = &rules->machines[i];
-        if (!contains(network, m->network))
+        if (!sand_name_contains(network, m->network))
             continue;
         if (strcasecmp(gpu, m->gpu) == 0)
             return m;
@@ -57,7 +47,7 @@ const struct sand_step_known *sand_step_find_known(const struct sand_step_rules 
     const struct sand_step_known *best = NULL;
     int most = 0;
     for (size_t i = 0; i < rules->n_knowns; i++) {
-        if (begins(name, rules->knowns[i].name))
+        if (sand_name_begins(name, rules->knowns[i].name))
             return &rules->knowns[i];
         const int words = sand_name_words(rules->knowns[i].name, name);
         if (words > most) {

@@ -5,8 +5,8 @@
 #include "mix.h"
 #include "plugins.h"
 
-// Schedule and one job of two have the same plug-in's names as others have built in; a type that
-// begins like another is one of its own.
+// Of the cluster's policies before those of jobs, built-in ones left out; a type that begins like
+// another is one of its own.
 Test(plugins, each_is_listed_once)
 {
     const struct sand_choice mine = {.type = "checkpoint/mine", .plugin = "a.so"},
