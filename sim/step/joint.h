@@ -49,9 +49,10 @@ struct sand_joint_part {
     double low_s, high_s; // 5 and 95 % of the offsets' means
 };
 struct sand_joint_solution {
-    uint32_t n, n_offsets;
-    double error;      // relative: how far the last doubling of the offsets moved a mean, at most
-    uint64_t n_events; // of all played
+    uint32_t n;
+    uint32_t n_offsets; // played; of the fixed point rounds, of one job of it its steps
+    double error;       // relative: how far the last doubling of these moved a mean, at most
+    uint64_t n_events;  // of all played
     uint32_t n_transfers, reserved;
     double stream_Bps[SAND_JOINT_TRANSFERS]; // what a stream of each gets, in the mean
     struct sand_joint_part parts[SAND_JOINT_JOBS];
