@@ -172,10 +172,10 @@ static void show_text(const struct sand_cluster *cluster, const struct sand_fabr
         printf("%-16s %s: speed %g, loss %g\n", "impaired", cluster->impaired[i].part,
                cluster->impaired[i].speed, cluster->impaired[i].loss);
     if (b->line_Bps > 0)
-        printf("%-16s %s one way, %s a GPU (%s; everything healthy, no loss)\n", "bisection",
-               rate(b->line_Bps, text),
-               rate(b->line_Bps / ((double)f->n_nodes * f->gpus_per_node), each),
-               sand_cli_bisection_is);
+        printf("%-16s %s one way, %s a GPU\n%-16s %s;\n%-16s everything healthy, no loss\n",
+               "bisection", rate(b->line_Bps, text),
+               rate(b->line_Bps / ((double)f->n_nodes * f->gpus_per_node), each), "",
+               sand_cli_bisection_is, "");
     if (b->line_Bps > 0 && b->spread_Bps != b->line_Bps)
         printf("%-16s adaptive spreading reaches %s of it\n", "", rate(b->spread_Bps, text));
     if (!(b->line_Bps > 0))
@@ -213,19 +213,18 @@ static enum sand_rc print_collisions(const struct sand_fabric *f, struct sand_di
     for (uint32_t pairs = f->n_paths;; pairs = 1) {
         struct sand_hash_loss loss;
         SAND_TRY(sand_hash_loss(f, pairs, &loss, diag));
-        printf("%-16s of %" PRIu32
-               " queue pair%s cost traffic across the middle %.3g +- %.2g %%, a "
-               "ring that waits for its slowest hop %.3g +- %.2g %% (%" PRIu32
-               " seeds; evenly spread %.3g %%)\n",
+        printf("%-16s of %" PRIu32 " queue pair%s cost traffic across the middle %.3g +- %.2g %%,\n"
+               "%-16s a ring that waits for its slowest hop %.3g +- %.2g %%\n"
+               "%-16s (%" PRIu32 " seeds; evenly spread %.3g %%)\n",
                "collisions", pairs, pairs > 1 ? "s" : "", 100 * loss.throughput,
-               100 * loss.throughput_spread, 100 * loss.ring, 100 * loss.ring_spread, loss.n_seeds,
-               100 * loss.even);
+               100 * loss.throughput_spread, "", 100 * loss.ring, 100 * loss.ring_spread, "",
+               loss.n_seeds, 100 * loss.even);
         if (pairs == 1)
             break;
     }
-    printf("%-16s ECMP alone: \"more than 30 %%\" of training performance lost (Gangidi et al., "
-           "SIGCOMM 2024)\n",
-           "published");
+    printf("%-16s ECMP alone: \"more than 30 %%\" of training performance lost\n"
+           "%-16s (Gangidi et al., SIGCOMM 2024)\n",
+           "published", "");
     return SAND_OK;
 }
 
