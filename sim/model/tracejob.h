@@ -73,7 +73,8 @@ struct sand_trace_class {
     const struct sand_software *software;
     struct sand_split split;
     const char *placement; // the one its durations were measured at
-    int64_t limit_ns;      // for SAND_TRACE_WALLTIME_LIMIT; 0: the limit of the options
+    struct sand_checkpoint_spec checkpoint;
+    int64_t limit_ns; // for SAND_TRACE_WALLTIME_LIMIT; 0: the limit of the options
 };
 
 // <trace> of an experiment. The zeros are the defaults of the importer (workloads/import/trace.h).

@@ -174,6 +174,7 @@ struct sand_job_spec {
     uint32_t n_gpus; // that it asks for and works with, on the fewest nodes; 0: all of its nodes
     int64_t submit_ns;
     double walltime_s; // requested, shown to policies; it ends nothing. 0: unknown
+    int is_cut;        // recorded, but cut into steps, for it saves: of kind SAND_JOB_TRAIN
     double work_s;     // recorded: duration. train: 0 = until the end of the experiment
     uint64_t n_steps;  // train: whole steps to do; 0 = no limit
     double step_s;     // train: > 0 overrides the step level (tests, measured steps)
@@ -187,6 +188,12 @@ struct sand_job_spec {
     int has_start;     // the trace says when it started:
     int64_t record_ns; // then
 };
+
+// Is it known by how long it runs alone, without a model? One that saves is cut into steps.
+static inline int sand_job_is_record(const struct sand_job_spec *job)
+{
+    return job->kind == SAND_JOB_RECORDED || job->is_cut;
+}
 
 // GPUs that a job asks for, of nodes with `per_node` each.
 static inline uint32_t sand_job_gpus(const struct sand_job_spec *job, uint32_t per_node)

@@ -149,6 +149,18 @@ static enum sand_rc keep_name(struct sand_world *w, const char **name)
     return SAND_OK;
 }
 
+// A recorded job that saves is cut into steps of a second or a little less, between which it can.
+static void cut_record(struct sand_job_spec *spec)
+{
+    const char *policy = spec->checkpoint.policy.type;
+    if (spec->kind != SAND_JOB_RECORDED || !policy || strcmp(policy, "checkpoint/none") == 0)
+        return;
+    spec->kind = SAND_JOB_TRAIN;
+    spec->is_cut = 1;
+    spec->n_steps = spec->work_s > 1 ? (uint64_t)ceil(spec->work_s) : 1;
+    spec->step_s = spec->work_s / (double)spec->n_steps;
+}
+
 // The job's own copy of what the source says.
 static enum sand_rc copy_spec(struct sand_world *w, struct sand_world_job *j,
                               const struct sand_job_spec *spec)
@@ -160,6 +172,7 @@ static enum sand_rc copy_spec(struct sand_world *w, struct sand_world_job *j,
     memcpy(j->id, spec->id, length);
     j->own = *spec;
     j->own.id = j->id;
+    cut_record(&j->own);
     j->spec = &j->own;
     SAND_TRY(keep_name(w, &j->own.job_class));
     return keep_name(w, &j->own.user);
@@ -199,12 +212,11 @@ static void init_job(struct sand_world *w, struct sand_world_job *j, uint32_t nu
         .end_ns = -1};
 }
 
-// A recorded job is one step, which leaves no boundary to save at.
 static enum sand_rc open_checkpoint(struct sand_world *w, struct sand_world_job *j)
 {
     const struct sand_choice *choice = &j->spec->checkpoint.policy;
     if (j->spec->kind == SAND_JOB_RECORDED || !choice->type)
-        return SAND_OK;
+        return SAND_OK; // one step, which leaves no boundary to save at
     j->checkpoint = sand_calloc(1, sizeof *j->checkpoint);
     if (!j->checkpoint)
         return SAND_ERR_NOMEM;
@@ -339,7 +351,7 @@ static enum sand_rc forget(struct sand_world *w, struct sand_world_job *j)
     remove_number(&w->numbers, j->index);
     SAND_TRY(sand_summary_job(w, j));
     j->forgotten = 1;
-    if (j->spec->kind != SAND_JOB_RECORDED)
+    if (!sand_job_is_record(j->spec))
         return SAND_OK;
     w->window_full_gpu_ns += (sand_gpu_ns)j->window.stepping_ns * (sand_gpu_ns)j->gpus;
     sand_jobs_deactivate(w, j);

@@ -103,7 +103,7 @@ static size_t host_free_nodes(const struct sandtable_host *host)
 static int64_t host_recorded_ns(const struct sandtable_host *host, uint32_t job)
 {
     const struct sand_world_job *j = sand_jobs_find(glue_of(host)->world, job);
-    if (!j || j->spec->kind != SAND_JOB_RECORDED)
+    if (!j || !sand_job_is_record(j->spec))
         return -1;
     return sand_ns_from_s(j->spec->work_s);
 }

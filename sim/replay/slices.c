@@ -36,7 +36,7 @@ void sand_slices_close(struct sand_world *w)
 
 int sand_slices_rule(const struct sand_world *w, const struct sand_world_job *j)
 {
-    return w->slices.cube_nodes > 0 && j->spec->kind != SAND_JOB_RECORDED &&
+    return w->slices.cube_nodes > 0 && !sand_job_is_record(j->spec) &&
            j->node_gpus == w->gpus_per_node;
 }
 

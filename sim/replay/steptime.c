@@ -157,7 +157,7 @@ static enum sand_rc check_oracle(const struct sand_world *w, const struct sand_w
 
 int sand_steptime_is_simulated(const struct sand_world_job *j)
 {
-    return j->spec->kind != SAND_JOB_RECORDED && !(j->spec->step_s > 0);
+    return !sand_job_is_record(j->spec) && !(j->spec->step_s > 0);
 }
 
 // The healthy step: the first nodes of an empty cluster, on a torus of cubes the first that the job
@@ -247,12 +247,14 @@ static void take_flops(struct sand_world_job *j)
         j->step_tokens = (double)j->spec->split.global_batch * j->spec->split.sequence;
 }
 
-// One step as long as the record; a record of no length takes a nanosecond.
+// One step as long as the record, or the steps it was cut into; none takes less than a nanosecond.
 static void take_record(struct sand_world_job *j)
 {
-    const int64_t work_ns = sand_ns_from_s(j->spec->work_s);
-    j->rate.step_ns = j->rate.healthy_ns = work_ns > 0 ? work_ns : 1;
-    j->total = 1;
+    const struct sand_job_spec *spec = j->spec;
+    const int cut = spec->kind != SAND_JOB_RECORDED;
+    const int64_t step_ns = sand_ns_from_s(cut ? spec->step_s : spec->work_s);
+    j->rate.step_ns = j->rate.healthy_ns = step_ns > 0 ? step_ns : 1;
+    j->total = cut ? spec->n_steps : 1;
 }
 
 enum sand_rc sand_steptime_ask(struct sand_world *w, struct sand_world_job *j)
@@ -262,7 +264,7 @@ enum sand_rc sand_steptime_ask(struct sand_world *w, struct sand_world_job *j)
         return SAND_OK;
     j->nodes_changed = 0;
     j->moved = 1;
-    if (j->spec->kind == SAND_JOB_RECORDED) {
+    if (sand_job_is_record(j->spec)) {
         take_record(j);
         return SAND_OK;
     }

@@ -137,7 +137,7 @@ static enum sand_rc emit_job(struct sand_world *w, const struct sand_world_job *
 static enum sand_rc emit_jobs(struct sand_world *w)
 {
     for (const struct sand_world_job *j = w->first_active; j; j = j->active_after) {
-        if (j->window.held_gpu_ns > 0 && j->spec->kind != SAND_JOB_RECORDED)
+        if (j->window.held_gpu_ns > 0 && !sand_job_is_record(j->spec))
             SAND_TRY(emit_job(w, j));
     }
     return SAND_OK;

@@ -375,7 +375,8 @@ static const struct spec_field job_fields[] = {
      SPEC_QUANTITY(SAND_DIM_TIME, struct sand_job_spec, work_s),
      SPEC_POSITIVE,
      .form = 2,
-     .doc = "How long it runs undisturbed."},
+     .doc = "How long it runs undisturbed. With a checkpoint policy it is cut into steps of a "
+            "second, between which it saves; without, a fault costs all of it."},
 };
 
 static const struct spec_child job_children[] = {

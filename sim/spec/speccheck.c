@@ -208,19 +208,47 @@ static void check_group(struct spec_binding *binding, const xmlNode *node,
                    job->group, end - first);
 }
 
+static int saves(const struct sand_checkpoint_spec *checkpoint)
+{
+    return checkpoint->policy.type && strcmp(checkpoint->policy.type, "checkpoint/none") != 0;
+}
+
+// Nothing says how much a job without a model writes.
+static void check_times(struct spec_binding *binding, const xmlNode *node, const char *what,
+                        const char *id, const struct sand_checkpoint_spec *checkpoint)
+{
+    if (saves(checkpoint) && !(checkpoint->stall_s >= 0 && checkpoint->restore_s >= 0))
+        spec_error(binding, place_of(node),
+                   "%s \"%s\" saves, but has no model that says how much; give its <checkpoint> "
+                   "both \"stall\" and \"restore\", such as stall=\"30s\" restore=\"2min\"",
+                   what, id);
+}
+
 static void check_checkpoint(struct spec_binding *binding, const xmlNode *node,
                              const struct sand_job_spec *job)
 {
     const struct sand_checkpoint_spec *checkpoint = &job->checkpoint;
-    int timed = checkpoint->stall_s >= 0 && checkpoint->restore_s >= 0;
-    if (binding->experiment->cluster.n_nodes == 0 || !checkpoint->policy.type || timed ||
-        binding->experiment->cluster.storage.n_servers > 0 ||
-        strcmp(checkpoint->policy.type, "checkpoint/none") == 0)
+    const struct sand_cluster *cluster = &binding->experiment->cluster;
+    const int timed = checkpoint->stall_s >= 0 && checkpoint->restore_s >= 0;
+    if (!job->model) {
+        check_times(binding, node, "job", job->id, checkpoint);
         return;
-    spec_error(binding, place_of(node),
-               "job \"%s\" saves checkpoints, but the cluster has no <storage>; add one, or give "
-               "both \"stall\" and \"restore\"",
-               job->id);
+    }
+    if (cluster->n_nodes == 0 || timed || !saves(checkpoint))
+        return;
+    const struct sand_node_type *type = cluster->node_type;
+    if (cluster->storage.n_servers == 0)
+        spec_error(binding, place_of(node),
+                   "job \"%s\" saves checkpoints, but the cluster has no <storage>; add one, or "
+                   "give both \"stall\" and \"restore\"",
+                   job->id);
+    else if (type && !(type->n_storage_nics * type->storage_nic_Bps > 0) &&
+             cluster->storage_ports.n_ports == 0)
+        spec_error(binding, place_of(node),
+                   "job \"%s\" saves checkpoints, but node \"%s\" has no ports to the storage "
+                   "(storage_nics); give both \"stall\" and \"restore\", or put the storage on "
+                   "the training fabric with <storage_ports>",
+                   job->id, type->id);
 }
 
 static void check_precision(struct spec_binding *binding, const xmlNode *node,
@@ -255,6 +283,22 @@ SPEC_FINISH(job)
     if (duration_ns > 0 && job->submit_ns >= duration_ns)
         spec_warning(binding, place_of(node),
                      "job \"%s\" is submitted when the experiment is over; it never runs", job->id);
+}
+
+SPEC_FINISH(trace_class)
+{
+    (void)extra;
+    const struct sand_trace_class *class = model;
+    if (class->speed == SAND_TRACE_RECORDED)
+        check_times(binding, node, "class", class->id, &class->checkpoint);
+}
+
+SPEC_FINISH(mix_class)
+{
+    (void)extra;
+    const struct sand_mix_class *class = model;
+    if (class->speed == SAND_TRACE_RECORDED)
+        check_times(binding, node, "class", class->id, &class->checkpoint);
 }
 
 SPEC_FINISH(jobs)

@@ -26,6 +26,8 @@ SPEC_FINISH(checkpoint);
 SPEC_FINISH(job);
 SPEC_FINISH(jobs);
 SPEC_FINISH(trace);
+SPEC_FINISH(trace_class);
+SPEC_FINISH(mix_class);
 SPEC_FINISH(fault);
 SPEC_FINISH(degradation);
 SPEC_FINISH(experiment);

@@ -84,6 +84,10 @@ static const struct spec_field trace_class_fields[] = {
 
 static const struct spec_child trace_class_children[] = {
     {.element = &spec_split, .offset = offsetof(struct sand_trace_class, split), .max = 1},
+    {.element = &spec_checkpoint,
+     .offset = offsetof(struct sand_trace_class, checkpoint),
+     .max = 1,
+     .presets = 1},
 };
 
 const struct spec_element spec_trace_class = {
@@ -92,6 +96,7 @@ const struct spec_element spec_trace_class = {
     FIELDS(trace_class_fields),
     CHILDREN(trace_class_children),
     .size = sizeof(struct sand_trace_class),
+    .finish = spec_finish_trace_class,
     .doc = "A class of jobs; the first that matches is a job's. dp of the split is replaced by "
            "what the job's nodes give."};
 
@@ -308,6 +313,7 @@ const struct spec_element spec_mix_class = {
     FIELDS(mix_class_fields),
     CHILDREN(mix_class_children),
     .size = sizeof(struct sand_mix_class),
+    .finish = spec_finish_mix_class,
     .doc = "A class of synthetic jobs. dp of the split is replaced by what a job's GPUs give."};
 
 static const struct spec_field mix_figure_fields[] = {

@@ -61,7 +61,7 @@ static void take(struct sand_jobfeed *feed, const struct sand_mix_job *drawn)
         .work_s = sand_s_from_ns(drawn->run_ns),
         .walltime_s = drawn->request_ns > 0 ? sand_s_from_ns(drawn->request_ns) : 0,
     };
-    if (class->speed == SAND_TRACE_MODEL &&
+    if (class->speed == SAND_TRACE_RECORDED ||
         sand_jobset_train(experiment, class->model, class->software, &class->split, &feed->job))
         feed->job.checkpoint = class->checkpoint;
 }

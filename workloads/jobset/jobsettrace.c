@@ -53,6 +53,8 @@ static enum sand_rc advance(struct sand_jobfeed *feed, struct sand_diag *diag)
         .has_start = row->start_ns >= 0,
         .record_ns = row->start_ns,
     };
+    if (class)
+        feed->job.checkpoint = class->checkpoint;
     feed->late += row->submit_ns >= feed->experiment->duration_ns;
     if (class && class->speed == SAND_TRACE_MODEL)
         feed->unlaid += !sand_jobset_train(feed->experiment, class->model, class->software,

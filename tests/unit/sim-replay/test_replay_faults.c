@@ -510,3 +510,26 @@ Test(replay_faults, dispersion_of_daily_counts)
     cr_assert_gt(N_ROWS(&kept, incidents), 20);
     cr_assert_float_eq(ROWS(&kept, replications)[0].dispersion, squares / 19 / mean, 1e-9);
 }
+
+// A recorded job that saves is cut into steps of a second: saves of 5 s every 100 s, a fault costs
+// what was done since the last, and the whole takes its duration, the saves, the outage and that.
+Test(replay_faults, a_recorded_job_that_saves_loses_what_it_did_since)
+{
+    case_set(&c, 2, 3000);
+    struct sand_job_spec *job = case_recorded(&c, "a", 1, 0, 900);
+    case_saves(&c, job, "100s", SAND_SAVE_BLOCKING, 5, 0);
+    job->checkpoint.restore_s = 7;
+    case_fault(&c, "hang", 1000, SAND_REMEDY_RESTART, 30, 20, 60, 0);
+    const int64_t fault = strike_node_0(1, 325, 405, 3000); // three saved: the fourth begins at 415
+    case_run_well(&c, &kept);
+    const struct sand_incidents_row *i = incident(0);
+    const int64_t since = fault - S(315);
+    const int64_t whole = since / S(1) * S(1);
+    cr_assert_eq(N_ROWS(&kept, checkpoints), 8, "the ninth would come with the end");
+    cr_assert_eq(i->steps_lost, (uint64_t)(since / S(1)));
+    cr_assert_float_eq(i->restore_s, 7, 1e-9);
+    cr_assert_float_eq(i->lost_gpu_s, 8 * (117 + seconds(since)), 1e-6);
+    cr_assert_eq(i->recovered_ns, fault + S(117) + whole + S(1));
+    cr_assert_eq(ROWS(&kept, jobs)[0].end_ns, fault + S(117) + S(600) + 5 * S(5));
+    cr_assert_eq(N_ROWS(&kept, mfu), 0, "it has no FLOPs");
+}
