@@ -12,19 +12,7 @@
 static enum sand_rc load(struct sand_compared_side *side, struct sand_arena *arena,
                          struct sand_diag *diag)
 {
-    const void *rows;
-    side->meta = sand_results_meta(side->results);
-#define LOAD(table, member)                                                                        \
-    SAND_TRY(                                                                                      \
-        sand_results_table(side->results, SAND_TABLE_##table, &rows, &side->n_##member, diag));    \
-    side->member = rows
-    LOAD(replications, runs);
-    LOAD(groups, groups);
-    LOAD(cluster, cluster);
-    LOAD(jobs, jobs);
-    LOAD(incidents, incidents);
-    LOAD(degradations, degradations);
-#undef LOAD
+    SAND_TRY(sand_compared_side_load(side, diag));
     side->values = sand_arena_alloc(arena, side->n_runs + 1, sizeof *side->values);
     return side->values ? SAND_OK : sand_fail(diag, SAND_ERR_NOMEM, "out of memory");
 }

@@ -5,6 +5,24 @@
 #include <math.h>
 #include <string.h>
 
+enum sand_rc sand_compared_side_load(struct sand_compared_side *side, struct sand_diag *diag)
+{
+    const void *rows;
+    side->meta = sand_results_meta(side->results);
+#define LOAD(table, member)                                                                        \
+    SAND_TRY(                                                                                      \
+        sand_results_table(side->results, SAND_TABLE_##table, &rows, &side->n_##member, diag));    \
+    side->member = rows
+    LOAD(replications, runs);
+    LOAD(groups, groups);
+    LOAD(cluster, cluster);
+    LOAD(jobs, jobs);
+    LOAD(incidents, incidents);
+    LOAD(degradations, degradations);
+#undef LOAD
+    return SAND_OK;
+}
+
 static double scaled(const void *row, const struct sand_compared_figure *figure)
 {
     double value;

@@ -4,6 +4,7 @@
 #define SAND_ANALYSIS_REPORT_COMPARISONFIGURES_H
 
 #include "comparison.h"
+#include "textout.h"
 
 // The tables of one file that are compared.
 struct sand_compared_side {
@@ -18,6 +19,9 @@ struct sand_compared_side {
     size_t n_runs, n_groups, n_cluster, n_jobs, n_incidents, n_degradations;
     double *values; // of the figure at hand, by run
 };
+
+// Reads the tables of `side->results`; they live as long as it does.
+enum sand_rc sand_compared_side_load(struct sand_compared_side *side, struct sand_diag *diag);
 
 struct sand_compared_figure;
 // NaN: the run has none.
@@ -38,5 +42,12 @@ const struct sand_compared_figure *sand_compared_figures(size_t *n);
 // A column of the finished jobs of a group: other ends are never averaged in.
 double sand_figure_of_finished(const struct sand_compared_side *side, size_t run,
                                const struct sand_compared_figure *figure);
+
+// A value of a figure: percent, GPU-hours, MWh, a time in its own unit; "-" for NaN.
+struct sand_text sand_compared_text(double value, enum sand_compared_kind kind);
+// A difference or its half width: rounding noise of the figure is told as 0.
+struct sand_text sand_compared_text_of_part(double value, const struct sand_compared *figure);
+// Whether the difference is more than its interval and than rounding.
+int sand_compared_is_clear(const struct sand_compared *figure);
 
 #endif

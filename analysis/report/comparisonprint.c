@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "comparison.h"
+#include "comparisonfigures.h"
 #include "filegate.h"
 #include "json.h"
 #include "summaryparts.h"
@@ -25,59 +26,20 @@ static const char definitions[] =
     "gives "
     "both the same jobs, and every node the k-th fault at the same time in use.";
 
-static struct sand_text text_of(double value, enum sand_compared_kind kind)
-{
-    if (isnan(value))
-        return (struct sand_text){"-"};
-    if (kind == SAND_COMPARED_SHARE)
-        return sand_text_fixed(100 * value, 3);
-    if (kind == SAND_COMPARED_TIME)
-        return sand_text_quantity(value, SAND_DIM_TIME);
-    if (kind == SAND_COMPARED_GPU_TIME)
-        return sand_text_fixed(value / 3600, 1); // GPU-hours
-    if (kind == SAND_COMPARED_ENERGY)
-        return sand_text_fixed(value / 3.6e9, 2); // MWh
-    return sand_text_fixed(value, 2);
-}
-
-// A difference below this part of the values (of a share: of the whole) is rounding noise: sums in
-// another order differ in their last bits, and then by the same bits in every replication.
-static const double rounding = 1e-9;
-
-static double rounding_of(const struct sand_compared *figure)
-{
-    const double whole = figure->kind == SAND_COMPARED_SHARE
-                             ? 1
-                             : fmax(fabs(figure->first.mean), fabs(figure->second.mean));
-    return rounding * whole;
-}
-
-static int is_clear(const struct sand_compared *figure)
-{
-    const struct sand_summary *d = &figure->difference;
-    return d->n >= 2 && fabs(d->mean) > d->ci95 && fabs(d->mean) > rounding_of(figure);
-}
-
-// People read noise as 0: times pick their own unit, so its last bits would be told in
-// femtoseconds.
-static struct sand_text text_of_part(double value, const struct sand_compared *figure)
-{
-    return text_of(fabs(value) <= rounding_of(figure) ? 0 : value, figure->kind);
-}
-
 static void print_figure(FILE *out, enum sand_style style, const struct sand_compared *figure)
 {
     const struct sand_summary *d = &figure->difference;
     fputs("  ", out);
     sand_text_pad(out, figure->name, LABEL - 2);
-    sand_text_pad_left(out, text_of(figure->first.mean, figure->kind).s, COLUMN);
-    sand_text_pad_left(out, text_of(figure->second.mean, figure->kind).s, COLUMN);
-    sand_text_pad_left(out, text_of_part(d->mean, figure).s, COLUMN);
+    sand_text_pad_left(out, sand_compared_text(figure->first.mean, figure->kind).s, COLUMN);
+    sand_text_pad_left(out, sand_compared_text(figure->second.mean, figure->kind).s, COLUMN);
+    sand_text_pad_left(out, sand_compared_text_of_part(d->mean, figure).s, COLUMN);
     if (d->n >= 2)
-        sand_summary_spread(out, style, d->ci95, text_of_part(d->ci95, figure).s, COLUMN + 2);
+        sand_summary_spread(out, style, d->ci95, sand_compared_text_of_part(d->ci95, figure).s,
+                            COLUMN + 2);
     else
         fprintf(out, "%*s", COLUMN + 2, "");
-    fprintf(out, "  %s\n", is_clear(figure) ? "yes" : "");
+    fprintf(out, "  %s\n", sand_compared_is_clear(figure) ? "yes" : "");
 }
 
 // What neither run ever has is left out for people: most runs have no spares, no degradations.
@@ -147,7 +109,7 @@ enum sand_rc sand_comparison_json(const struct sand_comparison *comparison, FILE
         put_number(out, "second", figure->second.mean);
         put_number(out, "difference", figure->difference.mean);
         put_number(out, "ci95", figure->difference.ci95);
-        fprintf(out, ",\"clear\":%s}", is_clear(figure) ? "true" : "false");
+        fprintf(out, ",\"clear\":%s}", sand_compared_is_clear(figure) ? "true" : "false");
     }
     fputs("]}\n", out);
     return sand_stream_finish(out, "the comparison", diag);

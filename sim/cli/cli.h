@@ -40,7 +40,7 @@ extern const struct sand_verb sand_verb_run, sand_verb_validate, sand_verb_step,
     sand_verb_explain;
 extern const struct sand_verb sand_verb_fabric, sand_verb_export, sand_verb_import;
 extern const struct sand_verb sand_verb_validate_steps, sand_verb_validate_collectives,
-    sand_verb_collective, sand_verb_backtest, sand_verb_compare;
+    sand_verb_collective, sand_verb_backtest, sand_verb_compare, sand_verb_sweep;
 
 // Runs the program; returns its exit status.
 int sand_cli_main(int argc, char **argv);
@@ -139,11 +139,12 @@ enum sand_rc sand_cli_check(const struct sand_experiment *experiment, FILE *rows
 // -------------------------------------------------------------------------------------
 
 // A progress bar on stderr; does nothing unless stderr is a terminal and CI is unset. `units` 0: no
-// count of replications beside it.
+// count beside it.
 struct sand_cli_progress {
     int active, shown;
     int permille;
     uint32_t units_done;
+    const char *unit; // what is counted: "replications" unless set after opening
 };
 void sand_cli_progress_open(struct sand_cli_progress *progress, int quiet);
 void sand_cli_progress_draw(void *progress, double done, uint32_t units_done, uint32_t units);

@@ -3,13 +3,24 @@
 #include "cli.h"
 #include "filegate.h"
 
-static const struct sand_verb *const verbs[] = {
-    &sand_verb_run,        &sand_verb_validate,       &sand_verb_step,
-    &sand_verb_show,       &sand_verb_compare,        &sand_verb_explain,
-    &sand_verb_policy,     &sand_verb_schema,         &sand_verb_validate_schedule,
-    &sand_verb_cache,      &sand_verb_fabric,         &sand_verb_export,
-    &sand_verb_import,     &sand_verb_validate_steps, &sand_verb_validate_collectives,
-    &sand_verb_collective, &sand_verb_backtest};
+static const struct sand_verb *const verbs[] = {&sand_verb_run,
+                                                &sand_verb_sweep,
+                                                &sand_verb_validate,
+                                                &sand_verb_step,
+                                                &sand_verb_show,
+                                                &sand_verb_compare,
+                                                &sand_verb_explain,
+                                                &sand_verb_policy,
+                                                &sand_verb_schema,
+                                                &sand_verb_validate_schedule,
+                                                &sand_verb_cache,
+                                                &sand_verb_fabric,
+                                                &sand_verb_export,
+                                                &sand_verb_import,
+                                                &sand_verb_validate_steps,
+                                                &sand_verb_validate_collectives,
+                                                &sand_verb_collective,
+                                                &sand_verb_backtest};
 enum { N_VERBS = sizeof verbs / sizeof verbs[0] };
 
 static const char doc[] =

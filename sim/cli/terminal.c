@@ -22,7 +22,7 @@ static int is_capable(void)
 
 void sand_cli_progress_open(struct sand_cli_progress *progress, int quiet)
 {
-    *progress = (struct sand_cli_progress){.permille = -1};
+    *progress = (struct sand_cli_progress){.permille = -1, .unit = "replications"};
     progress->active = !quiet && is_capable() && !is_set("CI");
 }
 
@@ -54,7 +54,7 @@ void sand_cli_progress_draw(void *self, double done, uint32_t units_done, uint32
         fprintf(stderr, "[%.*s%.*s] ", filled, full, width - filled, empty);
     fprintf(stderr, "%5.1f%%", done * 100.0);
     if (units > 0)
-        fprintf(stderr, "  %" PRIu32 " of %" PRIu32 " replications", units_done, units);
+        fprintf(stderr, "  %" PRIu32 " of %" PRIu32 " %s", units_done, units, progress->unit);
     fflush(stderr);
 }
 

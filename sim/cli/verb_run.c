@@ -1,10 +1,9 @@
 // sandtable run: an experiment to a results file.
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli.h"
+#include "clirun.h"
 #include "jobset.h"
 #include "mem.h"
 #include "spec.h"
@@ -40,15 +39,6 @@ static const struct argp_option options[] = {
     {"quiet", 'q', NULL, 0, "No progress bar and no summary", 0},
     {0}};
 
-static void set_attribute(struct run_options *run, struct argp_state *state, const char *name,
-                          const char *value)
-{
-    const char *setting = sand_arena_printf(&run->arena, "@%s=%s", name, value);
-    if (!setting)
-        argp_failure(state, sand_rc_exit_status(SAND_ERR_NOMEM), 0, "out of memory");
-    sand_cli_load_add(&run->load, state, setting);
-}
-
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct run_options *run = state->input;
@@ -68,10 +58,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_REPLICATIONS:
         sand_cli_count(state, "--replications", arg, 1);
-        set_attribute(run, state, "replications", arg);
+        sand_cli_set_attribute(&run->load, state, &run->arena, "replications", arg);
         return 0;
     case KEY_SEED:
-        set_attribute(run, state, "seed", arg);
+        sand_cli_set_attribute(&run->load, state, &run->arena, "seed", arg);
         return 0;
     case KEY_FORCE:
         run->force = 1;
@@ -79,13 +69,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     default:
         return ARGP_ERR_UNKNOWN;
     }
-}
-
-// Processors this process may use.
-static uint32_t processors(void)
-{
-    cpu_set_t set;
-    return sched_getaffinity(0, sizeof set, &set) == 0 ? (uint32_t)CPU_COUNT(&set) : 1;
 }
 
 static enum sand_rc default_dir(struct run_options *run, const struct sand_experiment *experiment,
@@ -96,58 +79,20 @@ static enum sand_rc default_dir(struct run_options *run, const struct sand_exper
     return run->out_dir ? SAND_OK : sand_fail(diag, SAND_ERR_NOMEM, "out of memory");
 }
 
-static void put_quoted(FILE *out, const char *text)
-{
-    fputc('\'', out);
-    for (; *text; text++)
-        if (*text == '\'')
-            fputs("'\\''", out);
-        else
-            fputc(*text, out);
-    fputc('\'', out);
-}
-
-// The command line as a shell reads it, before argp moves its words about.
-static char *quote_command(int argc, char **argv)
-{
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                "-_./=@:,+%";
-    char *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-    if (!out)
-        return NULL;
-    fputs(argv[0], out);
-    for (int i = 1; i < argc; i++) {
-        fputc(' ', out);
-        if (argv[i][0] && strspn(argv[i], plain) == strlen(argv[i]))
-            fputs(argv[i], out);
-        else
-            put_quoted(out, argv[i]);
-    }
-    fclose(out);
-    return text;
-}
-
 static enum sand_rc sweep(struct run_options *run, const struct sand_experiment *experiment,
                           const struct sand_jobset *jobset, struct sand_sweep_report *report,
                           struct sand_diag *diag)
 {
     struct sand_cli_progress progress;
-    uint32_t jobs = run->jobs > 0 ? run->jobs : processors();
-    struct sand_sweep_options sweep_options = {
-        .out_dir = run->out_dir,
-        .jobs = jobs < experiment->replications ? jobs : experiment->replications,
-        .n_replications = experiment->replications,
-        .force = run->force,
-        .jobset = jobset,
-        .cache = run->cache.dir,
-        .cache_versions = sand_cli_cache_versions(),
-        .program_version = sand_cli_version(),
-        .progress = sand_cli_progress_draw,
-        .progress_self = &progress,
-    };
-    sweep_options.libraries = sand_cli_libraries(&sweep_options.n_libraries);
+    const uint32_t jobs = run->jobs > 0 ? run->jobs : sand_cli_processors();
+    struct sand_sweep_options sweep_options = sand_cli_sweep_options(&run->cache);
+    sweep_options.out_dir = run->out_dir;
+    sweep_options.jobs = jobs < experiment->replications ? jobs : experiment->replications;
+    sweep_options.n_replications = experiment->replications;
+    sweep_options.force = run->force;
+    sweep_options.jobset = jobset;
+    sweep_options.progress = sand_cli_progress_draw;
+    sweep_options.progress_self = &progress;
     sand_cli_progress_open(&progress, run->quiet);
     enum sand_rc rc = sand_sweep_run(experiment, &sweep_options, report, diag);
     sand_cli_progress_close(&progress);
@@ -204,7 +149,7 @@ static enum sand_rc run(int argc, char **argv)
     struct run_options run_options = {0};
     struct sand_sweep_report report = {0};
     struct sand_diag diag = {0};
-    char *command = quote_command(argc, argv);
+    char *command = sand_cli_quote_command(argc, argv);
     sand_cli_parse(&argp, argc, argv, &run_options);
     enum sand_rc rc = execute(&run_options, &report, &diag);
     sand_diag_print(&diag, stderr);

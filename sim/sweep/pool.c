@@ -176,7 +176,7 @@ static void finish_unit(struct run *run, struct sand_unit *unit, int status)
     unit->state = unit->rc == SAND_OK ? SAND_UNIT_DONE : SAND_UNIT_FAILED;
     if (run->pool->interrupted && unit->state == SAND_UNIT_FAILED)
         unit->state = SAND_UNIT_PENDING; // we killed it: not its fault
-    if (unit->rc == SAND_ERR_INPUT)
+    if (unit->rc == SAND_ERR_INPUT && !run->pool->keeps_going)
         run->stopped = 1;
 }
 

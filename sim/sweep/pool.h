@@ -33,6 +33,7 @@ struct sand_pool {
     void *self; // of all three
     // Policies in the children that are foreign code (plugins.h); NULL or empty: none is.
     const char *plugins;
+    int keeps_going; // after a unit's SAND_ERR_INPUT too: units have inputs of their own
     int interrupted;
 };
 
