@@ -31,8 +31,8 @@ struct sweep_verb {
 static const char doc[] =
     "Examples:\n"
     "  sandtable sweep experiment.xml --vary \"policies/@hot_spares=0,8,32\"\n"
-    "  sandtable sweep experiment.xml --vary \"faults/fault[*]/@detect=90s,20min\" --vary "
-    "\"jobs/job/checkpoint/@interval=5min,10min,30min\" --plot interval.svg\n"
+    "  sandtable sweep experiment.xml --vary \"faults/fault[*]/@detect=90s,20min\" \\\n"
+    "      --vary \"policies/@hot_spares=0,8\" --plot detect.svg\n"
     "\n"
     "Runs the experiment once for every combination of the values, each in a process and in a "
     "directory of its own in DIR, which is named after its values and holds what `sandtable run` "
@@ -197,10 +197,20 @@ static enum sand_rc write_csv(struct sweep_verb *o, const struct sand_swept *swe
     return rc;
 }
 
+static int any_done(const struct sand_sweep_points *points)
+{
+    for (uint32_t i = 0; i < points->n; i++)
+        if (points->points[i].rc == SAND_OK)
+            return 1;
+    return 0;
+}
+
 static enum sand_rc report(struct sweep_verb *o, const struct sand_sweep_points *points,
                            const char *name, struct sand_diag *diag)
 {
     struct sand_swept swept = {0};
+    if (!any_done(points)) // then the errors say all there is
+        return SAND_OK;
     SAND_TRY(take_all(o, points, &swept, diag));
     if (o->n_figures == 0)
         o->n_figures = sand_swept_usual(&swept, o->figures, FIGURES_MOST);

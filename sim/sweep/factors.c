@@ -28,9 +28,14 @@ static const char *end_of_path(const char *text)
     return NULL;
 }
 
-static const char *label_of(const char *path)
+// The attribute's name; of a parameter's value, "param[@name='interval']/@value", the parameter's.
+static const char *label_of(const char *path, struct sand_arena *arena)
 {
-    const char *end = strrchr(path, '@');
+    const char *end = strrchr(path, '@'), *key = strstr(path, "/@value");
+    while (key && key > path && *key != '=')
+        key--;
+    if (key && key[0] == '=' && (key[1] == '\'' || key[1] == '"') && key[2] != key[1])
+        return sand_arena_printf(arena, "%.*s", (int)strcspn(key + 2, "'\""), key + 2);
     if (!end)
         end = strrchr(path, '/');
     return end && end[1] ? end + 1 : path;
@@ -139,9 +144,9 @@ enum sand_rc sand_factors_add(struct sand_factors *factors, const char *text, in
                          text, SAND_FACTORS_MOST);
     struct sand_factor factor = {0};
     factor.path = sand_arena_printf(&factors->arena, "%.*s", (int)(equals - text), text);
-    if (!factor.path)
+    factor.label = factor.path ? label_of(factor.path, &factors->arena) : NULL;
+    if (!factor.label)
         return no_memory(diag);
-    factor.label = label_of(factor.path);
     SAND_TRY(read_values(&factor, equals + 1, &factors->arena, diag));
     SAND_TRY(check_twice(factors, &factor, along, diag));
     SAND_TRY(place(factors, &factor, along, diag));

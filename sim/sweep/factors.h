@@ -14,7 +14,7 @@ enum { SAND_FACTORS_MOST = 8, SAND_POINTS_MOST = 100000 };
 // One path. Those of one dimension go along with each other: value k of each together.
 struct sand_factor {
     const char *path;  // as of --set
-    const char *label; // the end of the path: of "policies/@hot_spares" it is "hot_spares"
+    const char *label; // for people: of "policies/@hot_spares" it is "hot_spares"
     const char **values;
     uint32_t n, dimension;
 };

@@ -1,10 +1,11 @@
 # A sweep is its points: the same bytes as `run` with the same settings, whatever fails or is interrupted beside them.
 # SPDX-License-Identifier: GPL-2.0-or-later
 import csv
+import shlex
 import signal
 import time
 
-from cli_runner import Report, Scratch, run, spawn
+from cli_runner import SOURCE, Report, Scratch, run, spawn
 
 OK, UNIT, USAGE, INPUT = 0, 1, 2, 3
 
@@ -106,6 +107,18 @@ def interrupted(report, scratch):
         report.check((out / "sweep.csv").read_bytes() == (scratch / "whole" / "sweep.csv").read_bytes(), "other table")
 
 
+def page_is_true(report, scratch):
+    """The table of docs/sweeps.md is what its command prints."""
+    page = (SOURCE / "docs" / "sweeps.md").read_text(encoding="utf-8")
+    command = next(line for line in page.splitlines() if line.startswith("$ sandtable sweep"))
+    table = page.split("```\ngoodput MFU")[1].split("```")[0].splitlines()[1:]
+    words = [word.replace("examples/", f"{SOURCE}/examples/") for word in shlex.split(command)[2:]]
+    done = run(words, scratch)
+    report.check(done.returncode == OK and len(table) == 5, done.stderr)
+    for line in table:
+        report.check(line in done.stdout.splitlines(), f"docs/sweeps.md has {line!r}, the program {done.stdout}")
+
+
 def main():
     report = Report()
     with Scratch() as scratch:
@@ -114,6 +127,7 @@ def main():
         bad_points(report, scratch)
         foreign_results(report, scratch)
         interrupted(report, scratch)
+        page_is_true(report, scratch)
     report.end()
 
 

@@ -46,6 +46,8 @@ Test(factors, paths_and_values_are_taken_as_they_are_meant)
     add(&factors, "c/@place=0\\,1\\,2,3\\,4", 0);
     cr_expect_str_eq(factors.factors[0].path, "jobs/job[@id='x=1']/@nodes");
     cr_expect_str_eq(factors.factors[0].label, "nodes");
+    add(&factors, "jobs/job/checkpoint/param[@name='interval']/@value=5min", 0);
+    cr_expect_str_eq(factors.factors[2].label, "interval");
     cr_expect_eq(factors.factors[0].n, 3);
     cr_expect_str_eq(factors.factors[0].values[0], "4");
     cr_expect_str_eq(factors.factors[0].values[1], "8");
