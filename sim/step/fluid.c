@@ -120,14 +120,16 @@ enum sand_rc fluid_open(struct fluid *fluid, struct joint *joint)
         most_flows = p->parts[i]->n_flows > most_flows ? p->parts[i]->n_flows : most_flows;
     fluid->jobs = sand_calloc(fluid->n_all, sizeof *fluid->jobs);
     fluid->parties = sand_calloc(fluid->n_all + 2, sizeof *fluid->parties);
+    fluid->met = sand_calloc(fluid->n_all, sizeof *fluid->met);
+    fluid->is_met = sand_calloc(fluid->n_all, sizeof *fluid->is_met);
     fluid->left_Bps = sand_calloc(p->n_links, sizeof *fluid->left_Bps);
     fluid->sharing = sand_calloc(p->n_links, sizeof *fluid->sharing);
     fluid->tolls = sand_calloc(most_flows * fluid->n_all, sizeof *fluid->tolls);
     fluid->under_way = sand_calloc(most_flows, sizeof *fluid->under_way);
     uint32_t *counts = sand_calloc(joint->n_links, sizeof *counts);
     enum sand_rc rc = SAND_ERR_NOMEM;
-    if (fluid->jobs && fluid->parties && fluid->left_Bps && fluid->sharing && fluid->tolls &&
-        fluid->under_way && counts)
+    if (fluid->jobs && fluid->parties && fluid->met && fluid->is_met && fluid->left_Bps &&
+        fluid->sharing && fluid->tolls && fluid->under_way && counts)
         rc = SAND_OK;
     for (uint32_t i = 0; rc == SAND_OK && i < p->n; i++)
         rc = open_job(fluid, i, counts);
@@ -151,6 +153,8 @@ void fluid_close(struct fluid *fluid)
     }
     sand_free(fluid->jobs);
     sand_free(fluid->parties);
+    sand_free(fluid->met);
+    sand_free(fluid->is_met);
     sand_free(fluid->left_Bps);
     sand_free(fluid->sharing);
     sand_free(fluid->tolls);
@@ -165,13 +169,19 @@ static size_t bin_at(const struct fluid_job *job, double turn)
     return (size_t)(job->n_bins * (turn - floor(turn))) % job->n_bins;
 }
 
-static uint32_t add_party(struct fluid *fluid, uint32_t n, uint32_t k, double turn)
+// What is on its way in a job's time line at a turn of it; NULL: nothing.
+static const double *on_at(const struct fluid_job *job, double turn)
+{
+    const size_t bin = bin_at(job, turn);
+    return job->busy[bin] ? job->on + bin * job->n_links : NULL;
+}
+
+static uint32_t add_party(struct fluid *fluid, uint32_t n, uint32_t k, const double *on)
 {
     const struct fluid_job *job = &fluid->jobs[k];
-    const size_t bin = bin_at(job, turn);
-    if (job->busy[bin])
-        fluid->parties[n++] = (struct fluid_party){
-            .job = job, .on = job->on + bin * job->n_links, .most_Bps = job->rate_Bps, .number = k};
+    if (on != NULL)
+        fluid->parties[n++] =
+            (struct fluid_party){.job = job, .on = on, .most_Bps = job->rate_Bps, .number = k};
     return n;
 }
 
@@ -183,9 +193,35 @@ static int is_seen(const struct fluid *fluid, uint32_t k)
     return turn - floor(turn) < fluid->jobs[k].seen[fluid->played];
 }
 
-// The flow that sets out, the rest of its job, and what every other job has on its links at that
-// time, less by how much its clock is behind.
-static uint32_t gather(struct fluid *fluid, const struct fluid_toll *tolls, double at_s)
+// A message sets out: which jobs it meets.
+static void meet(struct fluid *fluid)
+{
+    for (uint32_t k = 0; k < fluid->n_all; k++) {
+        fluid->is_met[k] = k != fluid->played && is_seen(fluid, k);
+        fluid->met[k] = NULL;
+    }
+}
+
+// What every other job that a message meets has on its links at that time, less by how much its
+// clock is behind. Whether anything of that is not as it was when this was asked last.
+static int look_around(struct fluid *fluid, const struct fluid_toll *tolls, double at_s)
+{
+    int is_new = 0;
+    for (uint32_t k = 0; k < fluid->n_all; k++) {
+        const struct fluid_job *job = &fluid->jobs[k];
+        if (!fluid->is_met[k])
+            continue;
+        const double turn =
+            (job->begin_s + at_s - job->behind_s - tolls[k].behind_s) / job->length_s;
+        const double *on = on_at(job, turn);
+        is_new |= on != fluid->met[k];
+        fluid->met[k] = on;
+    }
+    return is_new;
+}
+
+// The flow that sets out, the rest of its job, and the others that are there.
+static uint32_t gather(struct fluid *fluid)
 {
     const struct fluid_job *own = &fluid->jobs[fluid->played];
     uint32_t n = 2;
@@ -193,13 +229,8 @@ static uint32_t gather(struct fluid *fluid, const struct fluid_toll *tolls, doub
         (struct fluid_party){.job = own, .on = own->flow, .most_Bps = own->rate_Bps};
     fluid->parties[1] = fluid->parties[0];
     fluid->parties[1].on = own->rest;
-    for (uint32_t k = 0; k < fluid->n_all; k++) {
-        const struct fluid_job *job = &fluid->jobs[k];
-        const double turn =
-            (job->begin_s + at_s - job->behind_s - tolls[k].behind_s) / job->length_s;
-        if (k != fluid->played && is_seen(fluid, k))
-            n = add_party(fluid, n, k, turn);
-    }
+    for (uint32_t k = 0; k < fluid->n_all; k++)
+        n = add_party(fluid, n, k, fluid->met[k]);
     return n;
 }
 
@@ -281,10 +312,11 @@ static void fill(struct fluid *fluid, uint32_t first, uint32_t n, uint32_t *held
 
 double fluid_stream_Bps(struct fluid *fluid, uint32_t transfer, const double *shares)
 {
-    uint32_t n = add_party(fluid, 0, fluid->n + transfer, 0), held_by = SAND_NONE;
+    uint32_t n = add_party(fluid, 0, fluid->n + transfer, fluid->jobs[fluid->n + transfer].on);
+    uint32_t held_by = SAND_NONE;
     for (uint32_t k = 0; k < fluid->n_all; k++)
         if (k != fluid->n + transfer)
-            n = add_party(fluid, n, k, k < fluid->n ? shares[k] : 0);
+            n = add_party(fluid, n, k, on_at(&fluid->jobs[k], k < fluid->n ? shares[k] : 0));
     fill(fluid, 0, n, &held_by);
     return fluid->parties[0].rate_Bps;
 }
@@ -299,32 +331,41 @@ static void weigh(const struct fluid *fluid, uint32_t f, double *on)
             on[job->place[route[i]]]++;
 }
 
-// The job's other flows that will still be on their way then.
-static void weigh_rest(struct fluid *fluid, uint32_t f, int64_t then)
+// The job's other flows that will still be on their way then. Returns how many.
+static uint32_t weigh_rest(struct fluid *fluid, uint32_t f, int64_t then)
 {
     struct fluid_job *job = &fluid->jobs[fluid->played];
+    uint32_t n = 0;
     memset(job->rest, 0, job->n_links * sizeof *job->rest);
     for (uint32_t i = 0; i < fluid->n_under_way; i++)
-        if (fluid->under_way[i].flow != f && fluid->under_way[i].until > then)
+        if (fluid->under_way[i].flow != f && fluid->under_way[i].until > then) {
             weigh(fluid, fluid->under_way[i].flow, job->rest);
+            n++;
+        }
+    return n;
 }
 
-// A part of a message sets out. Returns how many times as long it takes as with the others away.
-static double share(struct fluid *fluid, const struct fluid_toll *tolls, double at_s,
-                    double *alone_Bps, uint32_t *n, uint32_t *held_by)
+struct part {                    // of a message: what it meets
+    uint32_t n, n_rest, held_by; // parties; other flows of the job; the link that holds it
+    double alone_Bps, longer;    // with the others away; so many times as long with them
+};
+
+// A part of a message sets out.
+static void share(struct fluid *fluid, struct part *part)
 {
-    *held_by = SAND_NONE;
-    *n = gather(fluid, tolls, at_s);
-    fill(fluid, 0, 2, held_by);
-    *alone_Bps = fluid->parties[0].rate_Bps;
-    if (*n == 2)
-        return 1;
-    fill(fluid, 2, *n, held_by);
-    for (uint32_t p = 2; p < *n; p++)
+    part->held_by = SAND_NONE;
+    part->longer = 1;
+    part->n = gather(fluid);
+    fill(fluid, 0, 2, &part->held_by);
+    part->alone_Bps = fluid->parties[0].rate_Bps;
+    if (part->n == 2)
+        return;
+    fill(fluid, 2, part->n, &part->held_by);
+    for (uint32_t p = 2; p < part->n; p++)
         fluid->parties[p].apart_Bps = fluid->parties[p].rate_Bps;
-    *held_by = SAND_NONE;
-    fill(fluid, 0, *n, held_by);
-    return fmax(1, *alone_Bps / fluid->parties[0].rate_Bps);
+    part->held_by = SAND_NONE;
+    fill(fluid, 0, part->n, &part->held_by);
+    part->longer = fmax(1, part->alone_Bps / fluid->parties[0].rate_Bps);
 }
 
 // What another job loses while a part of a message is on its way, and what that part loses to it.
@@ -348,21 +389,24 @@ static double expect(struct fluid *fluid, struct fluid_under_way *u)
     struct fluid_job *job = &fluid->jobs[fluid->played];
     struct fluid_toll *tolls = fluid->tolls + (size_t)u->flow * fluid->n_all;
     const double since_s = run_seconds(engine->now - run->step_begun);
-    double alone_Bps = 0;
+    struct part part = {0};
     u->took_s = u->alone_s = 0;
     fluid->messages++;
     memset(tolls, 0, fluid->n_all * sizeof *tolls);
     memset(job->flow, 0, job->n_links * sizeof *job->flow);
     weigh(fluid, u->flow, job->flow);
-    for (uint32_t part = 0; part < PARTS; part++) {
-        uint32_t n = 0, held_by = SAND_NONE;
-        weigh_rest(fluid, u->flow, engine->now + run_ticks(u->took_s));
-        const double longer = share(fluid, tolls, since_s + u->took_s, &alone_Bps, &n, &held_by);
-        const double part_s = u->bytes / PARTS / alone_Bps;
+    meet(fluid);
+    for (uint32_t k = 0; k < PARTS; k++) {
+        const uint32_t n_rest = weigh_rest(fluid, u->flow, engine->now + run_ticks(u->took_s));
+        // What it meets is often what the part before it met.
+        if (look_around(fluid, tolls, since_s + u->took_s) || k == 0 || n_rest != part.n_rest)
+            share(fluid, &part);
+        part.n_rest = n_rest;
+        const double part_s = u->bytes / PARTS / part.alone_Bps;
         u->alone_s += part_s;
-        u->took_s += longer * part_s;
-        for (uint32_t p = 2; p < n; p++)
-            blame(fluid, &fluid->parties[p], held_by, part_s, longer,
+        u->took_s += part.longer * part_s;
+        for (uint32_t p = 2; p < part.n; p++)
+            blame(fluid, &fluid->parties[p], part.held_by, part_s, part.longer,
                   &tolls[fluid->parties[p].number]);
     }
     u->until = engine->now + run_ticks(u->took_s);

@@ -50,6 +50,8 @@ struct fluid {
     uint32_t n, n_all, n_links; // jobs; with transfers behind them; coupled links
     uint32_t played;            // the job that is
     struct fluid_party *parties;
+    const double **met;         // by a message, per job: what it has on its links; NULL: nothing
+    uint8_t *is_met;            // whether it is to be met at all
     double *left_Bps, *sharing; // per coupled link: scratch of a sharing
     struct fluid_span *spans;   // of the job that is played
     size_t n_spans, spans_capacity;

@@ -16,7 +16,7 @@ enum { LEAST_STEPS = 3, FIRST_STEPS = 8, MOST_STEPS = 512 };
 static const double enough_asked = 0.005;
 // What it loses is too little for what the others lose to each other to matter; the product of both
 // losses, which is by how much it does, is. The latter seen in so many steps of each. If it loses
-// much, all are played together, or settled.
+// much, all are played together.
 enum { FEW_STEPS = 4 };
 static const double little_loss = 0.02, much_loss = 0.06;
 
@@ -191,7 +191,7 @@ static enum sand_rc look_at_others(struct rounds *rounds, double *most)
 // The one that is asked for meets the others as they would be without it: as they are alone, while
 // what they lose to each other makes no difference to it, or settled among themselves.
 static enum sand_rc play_one(struct rounds *rounds, struct sand_joint_solution *solution,
-                             int *is_much)
+                             int *is_answered)
 {
     const uint32_t asked = rounds->fluid.joint->problem->asked;
     double others_lose = 0;
@@ -199,9 +199,9 @@ static enum sand_rc play_one(struct rounds *rounds, struct sand_joint_solution *
     const double loses = lost(rounds, asked, rounds->last_s[asked]);
     if (loses < little_loss)
         return SAND_OK;
-    *is_much = loses > much_loss;
-    if (*is_much)
-        return rounds->fluid.n > SAND_JOINT_TOGETHER ? play_rounds(rounds, solution) : SAND_OK;
+    *is_answered = loses <= much_loss;
+    if (!*is_answered)
+        return SAND_OK;
     rounds->absent = asked;
     fluid_take_away(&rounds->fluid, asked);
     SAND_TRY(look_at_others(rounds, &others_lose));
@@ -215,11 +215,11 @@ static enum sand_rc play_one(struct rounds *rounds, struct sand_joint_solution *
 // ---- the answer ---------------------------------------------------------------------------------
 
 static enum sand_rc play_what_is_asked(struct rounds *rounds, struct sand_joint_solution *solution,
-                                       int *is_much)
+                                       int *is_answered)
 {
     SAND_TRY(play_alone(rounds));
     return rounds->fluid.joint->problem->asked < rounds->fluid.n
-               ? play_one(rounds, solution, is_much)
+               ? play_one(rounds, solution, is_answered)
                : play_rounds(rounds, solution);
 }
 
@@ -247,14 +247,14 @@ static void fill_transfers(struct rounds *rounds)
 }
 
 static enum sand_rc answer(struct rounds *rounds, struct sand_joint_solution *solution,
-                           int *is_much)
+                           int *is_answered)
 {
     struct run_engine *engine = &rounds->fluid.joint->engine;
     engine->self = rounds;
     engine->step_end = step_over;
     engine->set_out = set_out;
     engine->through = through;
-    const enum sand_rc rc = play_what_is_asked(rounds, solution, is_much);
+    const enum sand_rc rc = play_what_is_asked(rounds, solution, is_answered);
     engine->set_out = NULL;
     engine->through = NULL;
     if (rc != SAND_OK)
@@ -267,15 +267,14 @@ static enum sand_rc answer(struct rounds *rounds, struct sand_joint_solution *so
 enum sand_rc joint_fluid(struct joint *j, struct sand_joint_solution *solution, int *is_answered)
 {
     struct rounds rounds = {.ratio = joint_ratio(j->problem->n), .absent = j->problem->n};
-    int is_much = 0;
+    *is_answered = 1;
     rounds.sum_s = sand_calloc(j->problem->n, sizeof *rounds.sum_s);
     rounds.last_s = sand_calloc(j->problem->n, sizeof *rounds.last_s);
     enum sand_rc rc = fluid_open(&rounds.fluid, j);
     if (rounds.sum_s == NULL || rounds.last_s == NULL)
         rc = SAND_ERR_NOMEM;
     if (rc == SAND_OK)
-        rc = answer(&rounds, solution, &is_much);
-    *is_answered = !is_much || j->problem->n > SAND_JOINT_TOGETHER;
+        rc = answer(&rounds, solution, is_answered);
     fluid_close(&rounds.fluid);
     sand_free(rounds.sum_s);
     sand_free(rounds.last_s);

@@ -37,7 +37,7 @@ double joint_share(double ratio, uint32_t i, uint32_t k);
 
 // Jobs one by one against what the others are seen to put on the links (fluid.c): all until
 // nobody's step changes, or only the one that is asked for. Fills the parts of the solution. Not
-// answered: the one loses so much that it is better played together with the others, who are few.
+// answered: the one loses so much that it is better played together with the others.
 enum sand_rc joint_fluid(struct joint *j, struct sand_joint_solution *solution, int *is_answered);
 
 #endif

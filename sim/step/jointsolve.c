@@ -8,7 +8,8 @@
 #include "jointplay.h"
 #include "mem.h"
 
-enum { FIRST_OFFSETS = 4, STEPS = 8, LEAST_STEPS = 4 };
+// Of one that is asked for: more offsets to begin with, but fewer steps of the others at least.
+enum { FIRST_OFFSETS = 4, FIRST_OF_ONE = 8, STEPS = 8, LEAST_STEPS = 4, LEAST_OF_OTHERS = 2 };
 static const double enough_error = 0.005;
 
 // ---- engine and runs
@@ -217,7 +218,7 @@ double joint_share(double ratio, uint32_t i, uint32_t k)
 }
 
 // Of the job with the shortest period `STEPS`; one with a longer period meets as much in fewer, but
-// who slows whom settles only over some steps of it.
+// who slows whom settles only over some steps of it (of those that are not asked for, over two).
 static uint32_t wanted_steps(const struct joint *j, uint32_t i)
 {
     double shortest_s = j->period_s[i];
@@ -226,7 +227,9 @@ static uint32_t wanted_steps(const struct joint *j, uint32_t i)
     for (uint32_t k = 0; k < j->problem->n; k++)
         shortest_s = fmin(shortest_s, j->period_s[k]);
     const double steps = ceil(STEPS * shortest_s / j->period_s[i]);
-    return steps > LEAST_STEPS ? (uint32_t)steps : LEAST_STEPS;
+    const uint32_t asked = j->problem->asked;
+    const int is_other = asked < j->problem->n && asked != i;
+    return (uint32_t)fmax(steps, is_other ? LEAST_OF_OTHERS : LEAST_STEPS);
 }
 
 static uint32_t longest_job(const struct joint *j)
@@ -291,12 +294,14 @@ static double mean_s(const struct joint *j, uint32_t i, uint32_t n_offsets)
     return sum / n_offsets;
 }
 
-// How far the second half of the offsets moved the mean of any job: also of those that are not
-// asked for, since one mean of four offsets may stand still by chance.
+// How far the second half of the offsets moved the mean of the job that is asked for, or of any.
 static double moved(const struct joint *j, uint32_t n_offsets)
 {
+    const uint32_t asked = j->problem->asked;
     double most = 0;
     for (uint32_t i = 0; i < j->problem->n; i++) {
+        if (asked < j->problem->n && i != asked)
+            continue;
         const double now_s = mean_s(j, i, n_offsets);
         most = fmax(most, fabs(now_s - mean_s(j, i, n_offsets / 2)) / now_s);
     }
@@ -306,7 +311,9 @@ static double moved(const struct joint *j, uint32_t n_offsets)
 static enum sand_rc play_offsets(struct joint *j, struct sand_joint_solution *solution)
 {
     const uint32_t fixed = j->problem->n == 1 ? 1 : j->problem->n_offsets;
-    uint32_t next = 0, n = fixed > 0 ? fixed : FIRST_OFFSETS;
+    // One mean of four may stand still by chance.
+    const uint32_t first = j->problem->asked < j->problem->n ? FIRST_OF_ONE : FIRST_OFFSETS;
+    uint32_t next = 0, n = fixed > 0 ? fixed : first;
     for (;;) {
         for (; next < n; next++)
             SAND_TRY(play_offset(j, next));
