@@ -76,8 +76,10 @@ enum sand_rc sand_joint_unpack(const void *bytes, size_t size, struct sand_joint
 // Runs it on SimGrid, at most once per process: 4 start offsets of each job against the others
 // (spread with low discrepancy), from each 8 steps of the job with the shortest period and as long
 // of the others, but 4 of each; then twice as many offsets until no mean moves by more than 0.5 %,
-// or there are 64. All jobs run until all have their steps. More jobs than are played together: the
-// fixed point of jointfluid.c, or one job of it, whose parts have no band.
+// or there are 64. All jobs run until all have their steps. One job of more than are always played
+// together: by time lines (jointfluid.c), without a band, or, if it loses much, together with the
+// others until its own mean stands still: from 8 offsets on, the others with 2 steps at least. All
+// of more than are played together: the fixed point of jointfluid.c, without bands.
 enum sand_rc sand_joint_solve(const struct sand_joint_problem *problem,
                               struct sand_joint_solution *solution, struct sand_diag *diag);
 
