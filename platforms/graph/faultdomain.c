@@ -322,8 +322,8 @@ static void mark_spines(struct survey *s)
     }
 }
 
-static enum sand_rc evaluate(struct survey *s, struct sand_fault_domain *domain,
-                             struct sand_diag *diag)
+static enum sand_rc evaluate(struct survey *s, struct sand_graph_kept *kept,
+                             struct sand_fault_domain *domain, struct sand_diag *diag)
 {
     const struct sand_graph *g = s->graph;
     memset(s->dead, 0, g->n_switches);
@@ -342,7 +342,7 @@ static enum sand_rc evaluate(struct survey *s, struct sand_fault_domain *domain,
     for (uint32_t i = 0; i < g->n_switches; i++)
         domain->n_switches += s->dead[i];
     struct sand_graph_loss loss = {s->dead, s->deadnode};
-    return sand_graph_lose(g, &loss, &domain->effect, diag);
+    return sand_graph_lose(g, kept, &loss, &domain->effect, diag);
 }
 
 enum sand_rc sand_fault_domains(const struct sand_graph *graph, const struct sand_cluster *cluster,
@@ -354,8 +354,12 @@ enum sand_rc sand_fault_domains(const struct sand_graph *graph, const struct san
     enum sand_rc rc = survey_open(&survey, graph, cluster, diag);
     if (rc == SAND_OK && group_all(&groups, &survey) != SAND_OK)
         rc = sand_fail(diag, SAND_ERR_NOMEM, "no memory for the fault domains");
+    struct sand_graph_kept *kept = NULL;
+    if (rc == SAND_OK)
+        rc = sand_graph_keep(graph, &kept, diag);
     for (size_t i = 0; i < groups.n && rc == SAND_OK; i++)
-        rc = evaluate(&survey, &groups.domains[i], diag);
+        rc = evaluate(&survey, kept, &groups.domains[i], diag);
+    sand_graph_kept_free(kept);
     survey_close(&survey);
     sand_free(groups.signatures);
     sand_free(groups.across_Bps);
@@ -412,7 +416,7 @@ enum sand_rc sand_fault_domain_find(const struct sand_graph *graph,
     struct survey survey;
     enum sand_rc rc = survey_open(&survey, graph, cluster, diag);
     if (rc == SAND_OK)
-        rc = evaluate(&survey, domain, diag);
+        rc = evaluate(&survey, NULL, domain, diag);
     survey_close(&survey);
     return rc;
 }

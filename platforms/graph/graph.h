@@ -122,9 +122,21 @@ enum sand_rc sand_graph_bisection(const struct sand_graph *graph,
                                   const struct sand_graph_loss *loss, struct sand_graph_cut *cut,
                                   struct sand_diag *diag);
 
-// What a loss does, with the bisection (between the same halves) that is left.
-enum sand_rc sand_graph_lose(const struct sand_graph *graph, const struct sand_graph_loss *loss,
-                             struct sand_graph_effect *effect, struct sand_diag *diag);
+// What many losses are compared with, one after the other: a maximum flow between the halves of
+// everything that lives, of which a loss takes but a part (graphkept.c).
+struct sand_graph_kept;
+enum sand_rc sand_graph_keep(const struct sand_graph *graph, struct sand_graph_kept **kept,
+                             struct sand_diag *diag);
+void sand_graph_kept_free(struct sand_graph_kept *kept); // NULL is fine
+
+// The value of sand_graph_bisection, to the last digit.
+double sand_graph_kept_bisection(struct sand_graph_kept *kept, const struct sand_graph_loss *loss);
+
+// What a loss does, with the bisection (between the same halves) that is left. `kept` of this
+// graph; NULL: a cut anew.
+enum sand_rc sand_graph_lose(const struct sand_graph *graph, struct sand_graph_kept *kept,
+                             const struct sand_graph_loss *loss, struct sand_graph_effect *effect,
+                             struct sand_diag *diag);
 
 // ---- shape ----
 

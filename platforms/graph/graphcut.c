@@ -11,10 +11,12 @@
 // linear program so: Grohe, Kersting, Mladenov, Selman, ESA 2014.)
 #include <float.h>
 #include <math.h>
+#include <string.h>
 
 #include "graph.h"
 #include "graphcells.h"
 #include "graphigraph.h"
+#include "graphkept.h"
 #include "mem.h"
 
 static int is_dead(const struct sand_graph_loss *loss, uint32_t s)
@@ -76,6 +78,7 @@ static void count_ports(struct network *n, const uint8_t *sides, const struct sa
                         struct sand_graph_cut *cut)
 {
     const struct sand_graph *g = n->fabric;
+    memset(n->ports, 0, g->n_switches * sizeof *n->ports);
     uint32_t n_ports[2] = {0, 0};
     double lost_Bps[2] = {0, 0};
     for (uint32_t e = 0; e < g->n_endpoints; e++) {
@@ -290,6 +293,70 @@ enum sand_rc sand_graph_cut_apart(const struct sand_graph *graph, const uint8_t 
 {
     return cut_graph(graph, sides, loss, 1, cut, diag);
 }
+
+// ---- losses, one after the other ----
+
+struct sand_graph_kept {
+    struct network healthy;
+    struct graph_kept *flow;
+    uint8_t *sides;
+    struct graph_ports *ports; // scratch
+};
+
+static void set_ports(const struct network *n, struct graph_ports *ports)
+{
+    for (uint32_t s = 0; s < n->fabric->n_switches; s++)
+        ports[s] = (struct graph_ports){n->standing[s].nics[0], n->standing[s].nics[1]};
+}
+
+void sand_graph_kept_free(struct sand_graph_kept *kept)
+{
+    if (kept == NULL)
+        return;
+    graph_kept_free(kept->flow);
+    network_free(&kept->healthy);
+    sand_free(kept->sides);
+    sand_free(kept->ports);
+    sand_free(kept);
+}
+
+static enum sand_rc keep(const struct sand_graph *g, struct sand_graph_kept *kept)
+{
+    struct network *n = &kept->healthy;
+    struct sand_graph_cut cut = {0};
+    kept->sides = sand_calloc(g->n_nodes, sizeof *kept->sides);
+    kept->ports = sand_calloc(g->n_switches, sizeof *kept->ports);
+    if (kept->sides == NULL || kept->ports == NULL)
+        return SAND_ERR_NOMEM;
+    sand_graph_halves(g, kept->sides);
+    SAND_TRY(network_make(n, g, kept->sides, NULL, &cut));
+    set_ports(n, kept->ports);
+    return graph_kept_make(&n->arcs, kept->ports, &kept->flow);
+}
+
+enum sand_rc sand_graph_keep(const struct sand_graph *graph, struct sand_graph_kept **kept,
+                             struct sand_diag *diag)
+{
+    *kept = sand_calloc(1, sizeof **kept);
+    const enum sand_rc rc = *kept ? keep(graph, *kept) : SAND_ERR_NOMEM;
+    if (rc == SAND_OK)
+        return SAND_OK;
+    sand_graph_kept_free(*kept);
+    *kept = NULL;
+    return sand_fail(diag, rc, "no memory for the flows of the fabric");
+}
+
+double sand_graph_kept_bisection(struct sand_graph_kept *kept, const struct sand_graph_loss *loss)
+{
+    struct sand_graph_cut cut = {0};
+    struct network *n = &kept->healthy;
+    count_ports(n, kept->sides, loss, &cut);
+    set_standings(n, loss);
+    set_ports(n, kept->ports);
+    return n->unit * graph_kept_after(kept->flow, loss ? loss->switches : NULL, kept->ports);
+}
+
+// ---- halves ----
 
 void sand_graph_halves(const struct sand_graph *graph, uint8_t *sides)
 {

@@ -292,13 +292,26 @@ static void count_nodes(const struct sand_graph *g, const struct sand_graph_loss
     }
 }
 
-enum sand_rc sand_graph_lose(const struct sand_graph *graph, const struct sand_graph_loss *loss,
-                             struct sand_graph_effect *effect, struct sand_diag *diag)
+static enum sand_rc bisect(const struct sand_graph *graph, struct sand_graph_kept *kept,
+                           const struct sand_graph_loss *loss, double *value_Bps,
+                           struct sand_diag *diag)
+{
+    struct sand_graph_cut cut;
+    if (kept != NULL) {
+        *value_Bps = sand_graph_kept_bisection(kept, loss);
+        return SAND_OK;
+    }
+    SAND_TRY(sand_graph_bisection(graph, loss, &cut, diag));
+    *value_Bps = cut.value_Bps;
+    return SAND_OK;
+}
+
+enum sand_rc sand_graph_lose(const struct sand_graph *graph, struct sand_graph_kept *kept,
+                             const struct sand_graph_loss *loss, struct sand_graph_effect *effect,
+                             struct sand_diag *diag)
 {
     *effect = (struct sand_graph_effect){0};
-    struct sand_graph_cut cut;
-    SAND_TRY(sand_graph_bisection(graph, loss, &cut, diag));
-    effect->bisection_Bps = cut.value_Bps;
+    SAND_TRY(bisect(graph, kept, loss, &effect->bisection_Bps, diag));
     uint32_t *part = sand_calloc(graph->n_switches, sizeof *part);
     uint64_t *weight = sand_calloc(graph->n_switches, sizeof *weight);
     enum sand_rc rc =

@@ -194,7 +194,7 @@ Test(graph_cuts, a_loss_takes_no_dead_nic)
     struct sand_graph_effect effect;
     switches[sand_graph_find(g, "leaf0")] = 1;
     const struct sand_graph_loss loss = {.switches = switches};
-    cr_assert_eq(sand_graph_lose(g, &loss, &effect, NULL), SAND_OK);
+    cr_assert_eq(sand_graph_lose(g, NULL, &loss, &effect, NULL), SAND_OK);
     cr_expect_eq(effect.nodes_cut, 7);
     sand_free(switches);
     sand_graph_free(g);
