@@ -181,6 +181,8 @@ static void read_model(const struct sand_step_rules *rules, struct sand_step_cas
         read_widths(c);
     }
     m->id = cell(c, SAND_STEP_MODEL);
+    if (c->recipe != NULL && c->recipe->vocab > 0)
+        m->vocab = c->recipe->vocab;
     if (!has_experts(c))
         return;
     const uint32_t usual = or_else(m->experts.per_token, 2);
@@ -315,6 +317,8 @@ static void read_recompute(struct sand_step_case *c)
                                         {"none", SAND_RECOMPUTE_NONE}};
     struct sand_split *s = &c->job.split;
     const char *text = cell(c, SAND_STEP_RECOMPUTE);
+    if (text[0] == '\0' && c->recipe != NULL && c->recipe->recompute != NULL)
+        text = c->recipe->recompute;
     s->recompute = (enum sand_recompute)WORD(text, words, SAND_RECOMPUTE_NONE);
     if (text[0] != '\0' && WORD(text, words, -1) < 0)
         judge(c, SAND_STEP_SKIPPED,
@@ -340,10 +344,12 @@ static void read_precision(struct sand_step_case *c)
                                         {"bf16", SAND_BF16},
                                         {"fp16", SAND_FP16}};
     const char *text = cell(c, SAND_STEP_PRECISION);
-    c->job.split.precision = (enum sand_precision)WORD(text, words, SAND_BF16);
-    if (text[0] == '\0')
+    if (text[0] == '\0') {
         judge(c, SAND_STEP_ILL, "precision is not given");
-    else if (strstr(text, "not read") != NULL)
+        text = c->recipe != NULL && c->recipe->precision != NULL ? c->recipe->precision : "bf16";
+    }
+    c->job.split.precision = (enum sand_precision)WORD(text, words, SAND_BF16);
+    if (strstr(text, "not read") != NULL)
         judge(c, SAND_STEP_ILL, "precision \"%.40s\" leaves it open", text);
     else if (WORD(text, words, -1) < 0)
         judge(c, SAND_STEP_SKIPPED,
@@ -473,6 +479,7 @@ static void find_rules(const struct sand_step_rules *rules, struct sand_step_cas
     const char *gpu = cell(c, SAND_STEP_GPU);
     c->stack = sand_step_find_stack(rules, c->row);
     c->machine = sand_step_find_machine(rules, c->row);
+    c->recipe = sand_step_find_recipe(rules, c->row);
     for (size_t i = 0; i < rules->n_flags; i++)
         if (strcmp(cell(c, SAND_STEP_ID), rules->flags[i].id) == 0)
             judge(c, SAND_STEP_ILL, "%s", rules->flags[i].why);

@@ -21,6 +21,7 @@ enum { SAND_STEP_WHY = 500 };
 struct sand_step_case {
     const struct sand_step_row *row;
     const struct sand_step_stack *stack;
+    const struct sand_step_recipe *recipe; // NULL: none fits
     const struct sand_step_machine *machine;
     enum sand_step_class class;
     char why[SAND_STEP_WHY]; // for the latter two

@@ -57,3 +57,16 @@ const struct sand_step_known *sand_step_find_known(const struct sand_step_rules 
     }
     return best;
 }
+
+const struct sand_step_recipe *sand_step_find_recipe(const struct sand_step_rules *rules,
+                                                     const struct sand_step_row *row)
+{
+    for (size_t i = 0; i < rules->n_recipes; i++) {
+        const struct sand_step_recipe *r = &rules->recipes[i];
+        if (sand_name_contains(row->cell[SAND_STEP_SOURCE], r->source) &&
+            sand_name_begins(row->cell[SAND_STEP_MODEL], r->model) &&
+            sand_name_begins(row->cell[SAND_STEP_GPU], r->gpu))
+            return r;
+    }
+    return NULL;
+}

@@ -14,4 +14,8 @@ const struct sand_step_machine *sand_step_find_machine(const struct sand_step_ru
 const struct sand_step_known *sand_step_find_known(const struct sand_step_rules *rules,
                                                    const struct sand_step_row *row);
 
+// NULL: none says anything of the row.
+const struct sand_step_recipe *sand_step_find_recipe(const struct sand_step_rules *rules,
+                                                     const struct sand_step_row *row);
+
 #endif

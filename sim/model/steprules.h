@@ -54,6 +54,16 @@ struct sand_step_known {
     const struct sand_transformer *model;
 };
 
+// What the scripts and READMEs of a source say of its runs and its rows do not: of the rows whose
+// source contains `source` and whose model and gpu begin with `model` and `gpu`. First match.
+struct sand_step_recipe {
+    const char *id;
+    const char *source, *model, *gpu;
+    uint32_t vocab;                    // trained in place of the model's own; 0: the row's
+    const char *recompute, *precision; // where the row leaves them blank; NULL: not said
+    const char *from;                  // where it says so
+};
+
 // A row that is listed, not scored, and why.
 struct sand_step_flag {
     const char *id, *why;
@@ -70,6 +80,8 @@ struct sand_step_rules {
     size_t n_machines;
     struct sand_step_known *knowns;
     size_t n_knowns;
+    struct sand_step_recipe *recipes;
+    size_t n_recipes;
     struct sand_step_flag *flags;
     size_t n_flags;
 };

@@ -162,6 +162,39 @@ const struct spec_element spec_known = {
     .doc = "A model of which the columns do not tell everything: latent attention, shared experts, "
            "first dense layers, windows, gate, head size."};
 
+#define RECIPE_TEXT(text_name, member, text_doc)                                                   \
+    {                                                                                              \
+        .name = text_name, SPEC_MEMBER(SPEC_TEXT, struct sand_step_recipe, member),                \
+        .need = SPEC_OPTIONAL, .doc = text_doc                                                     \
+    }
+
+static const struct spec_field recipe_fields[] = {
+    {.name = "id", SPEC_MEMBER(SPEC_ID, struct sand_step_recipe, id), .doc = "Name."},
+    {.name = "source",
+     SPEC_MEMBER(SPEC_TEXT, struct sand_step_recipe, source),
+     .doc = "Text that the row's source contains; the first recipe that fits counts."},
+    RECIPE_TEXT("model", model, "Text that the row's model begins with."),
+    RECIPE_TEXT("gpu", gpu, "Text that the row's gpu begins with."),
+    {.name = "vocab",
+     SPEC_WHOLE(struct sand_step_recipe, vocab),
+     SPEC_PRESET("0"),
+     .doc = "Vocabulary trained, in place of the row's, which is the model's; 0: the row's."},
+    RECIPE_TEXT("recompute", recompute, "What the row's recompute would say, where it is blank."),
+    RECIPE_TEXT("precision", precision,
+                "What the row's precision would say, where it is blank; the row stays listed, as "
+                "it does not say so itself."),
+    {.name = "from",
+     SPEC_MEMBER(SPEC_TEXT, struct sand_step_recipe, from),
+     .doc = "File or page that says so."},
+};
+
+const struct spec_element spec_recipe = {
+    .name = "recipe",
+    .key = "recipe",
+    FIELDS(recipe_fields),
+    .size = sizeof(struct sand_step_recipe),
+    .doc = "What a source's scripts and READMEs say of its runs and its rows do not."};
+
 static const struct spec_field flag_fields[] = {
     {.name = "id",
      SPEC_MEMBER(SPEC_ID, struct sand_step_flag, id),
@@ -195,7 +228,8 @@ static const struct spec_field rules_fields[] = {
     }
 
 static const struct spec_child rules_children[] = {LIST(stack, stacks), LIST(machine, machines),
-                                                   LIST(known, knowns), LIST(flag, flags)};
+                                                   LIST(known, knowns), LIST(recipe, recipes),
+                                                   LIST(flag, flags)};
 
 const struct spec_element spec_step_rules = {
     .name = "step_rules",

@@ -129,7 +129,8 @@ extern const struct spec_element spec_trace, spec_trace_class, spec_jobs_mix, sp
     spec_mix_day, spec_mix_class, spec_mix_size, spec_mix_end, spec_mix_figure;
 // Words that several tables share; NULL-terminated.
 extern const char *const spec_laws[];
-extern const struct spec_element spec_step_rules, spec_stack, spec_machine, spec_known, spec_flag;
+extern const struct spec_element spec_step_rules, spec_stack, spec_machine, spec_known, spec_recipe,
+    spec_flag;
 extern const struct spec_element spec_collectives, spec_coll_rules, spec_coll_kernel,
     spec_coll_machine, spec_coll_network, spec_coll_flag;
 

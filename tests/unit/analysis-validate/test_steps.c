@@ -569,3 +569,29 @@ Test(rest, whole_models_by_their_names)
     sand_step_rows_clear(&rows);
     sand_diag_clear(&diag);
 }
+
+// What a source's scripts say takes the place of blanks, and a tokenizer that stands in that of the
+// vocabulary; a precision filled in leaves the row unscored, other sources are left alone.
+Test(cases, a_recipe_fills_what_rows_leave_blank)
+{
+    static struct sand_step_recipe recipe = {"proxy", "by A", "M", "G1", 1024, "full", "fp16", ""};
+    struct sand_step_rules mine = rules;
+    mine.recipes = &recipe;
+    mine.n_recipes = 1;
+    read_rows("a,Measured by A" DENSE "1,1,,1,,2,64,bf16,,,fast,1.5,,\n"
+              "b,Measured by A" DENSE "1,1,,1,,2,64,bf16,selective,,fast,1.5,,\n"
+              "c,Measured by A" DENSE "1,1,,1,,2,64,,,,fast,1.5,,\n"
+              "d,Measured" DENSE "1,1,,1,,2,64,,,,fast,1.5,,\n");
+    for (size_t i = 0; i < rows.n; i++)
+        sand_step_case_read(&mine, &rows.rows[i], &cases[i]);
+    cr_expect_eq(cases[0].class, SAND_STEP_SCORED);
+    cr_expect_eq(cases[0].model.vocab, 1024);
+    cr_expect_eq(cases[0].job.split.recompute, SAND_RECOMPUTE_FULL);
+    cr_expect_eq(cases[1].job.split.recompute, SAND_RECOMPUTE_PARTIAL, "what the row says counts");
+    cr_expect_eq(cases[2].job.split.precision, SAND_FP16);
+    cr_expect_eq(cases[2].class, SAND_STEP_ILL);
+    cr_expect_eq(cases[3].model.vocab, 32000);
+    cr_expect_eq(cases[3].job.split.recompute, SAND_RECOMPUTE_NONE);
+    cr_expect_eq(cases[3].job.split.precision, SAND_BF16);
+    sand_step_rows_clear(&rows);
+}
