@@ -11,17 +11,21 @@ enum { MOST_GROUPS = 12 };
 // ---- interruptions
 // ----------------------------------------------------------------------------------
 
+// Faults strike nodes that jobs hold: a run that ends early has no more of them in what is left.
 static void print_count(FILE *out, enum sand_style style, const char *label,
-                        const struct sand_summary *count, double duration_s)
+                        const struct sand_summary *count, const struct sand_overview *overview)
 {
+    static const double day_s = 24 * HOUR_S;
+    const double run_s = overview->window_s > 0 ? overview->window_s : overview->duration_s;
     fputs("  ", out);
     sand_text_pad(out, label, SAND_TEXT_LABEL);
     sand_text_pad_left(out, sand_text_grouped(count->mean).s, 9);
     if (count->mean > 0.0 || isfinite(count->ci95)) // else nothing may follow, blanks neither
         sand_summary_spread(out, style, count->ci95, sand_text_fixed(count->ci95, 1).s, 11);
     if (count->mean > 0.0)
-        fprintf(out, "    one every %s",
-                sand_text_quantity(duration_s / count->mean, SAND_DIM_TIME).s);
+        fprintf(out, "    one every %s, %s GPU-days held",
+                sand_text_quantity(run_s / count->mean, SAND_DIM_TIME).s,
+                sand_text_grouped(overview->allocated_gpu_s / day_s / count->mean).s);
     fputc('\n', out);
 }
 
@@ -29,8 +33,8 @@ static void print_totals(FILE *out, enum sand_style style, const struct sand_ove
 {
     const struct sand_summary *const spread = &overview->dispersion;
     const struct sand_summary *const lost = &overview->lost_gpu_s;
-    print_count(out, style, "unexpected", &overview->unexpected, overview->duration_s);
-    print_count(out, style, "planned", &overview->planned, overview->duration_s);
+    print_count(out, style, "unexpected", &overview->unexpected, overview);
+    print_count(out, style, "planned", &overview->planned, overview);
     if (spread->n > 0) {
         fputs("  ", out);
         sand_text_pad(out, "dispersion", SAND_TEXT_LABEL);

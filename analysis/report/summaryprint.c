@@ -61,6 +61,8 @@ void sand_summary_spread(FILE *out, enum sand_style style, double half_width, co
     if (isfinite(half_width))
         snprintf(spread.s, sizeof spread.s, "%s %s",
                  (style & SAND_STYLE_UNICODE) != 0 ? "\u00b1" : "+-", text);
+    if (strlen(spread.s) >= (size_t)width)
+        fputc(' ', out); // of a figure as wide as the column before it
     sand_text_pad_left(out, spread.s, width);
 }
 

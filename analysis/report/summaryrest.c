@@ -104,6 +104,12 @@ static void print_power(FILE *out, enum sand_style style, const struct sand_over
                      "J, tokens of surviving steps");
         print_figure(out, style, "tokens", &overview->tokens, 1e9, 1,
                      "billion a run, of surviving steps");
+        print_label(out, "a million tokens");
+        sand_text_pad_left(
+            out,
+            sand_text_fixed(overview->allocated_gpu_s / 3600 / overview->tokens.mean * 1e6, 2).s,
+            9);
+        fputs("               GPU-hours held; times the price of one: its cost\n", out);
     }
 }
 
