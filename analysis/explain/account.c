@@ -21,6 +21,7 @@ enum sand_rc sand_explain_load(struct sand_results *results, struct sand_explain
     LOAD(attempts)
     LOAD(incidents)
     LOAD(degradations)
+    LOAD(neighbours)
     LOAD(checkpoints)
     LOAD(steps)
     LOAD(links)

@@ -12,12 +12,13 @@ struct sand_explain_rows {
     const struct sand_attempts_row *attempts;
     const struct sand_incidents_row *incidents;
     const struct sand_degradations_row *degradations;
+    const struct sand_neighbours_row *neighbours;
     const struct sand_checkpoints_row *checkpoints;
     const struct sand_steps_row *steps;
     const struct sand_links_row *links;
     const struct sand_decisions_row *decisions;
-    size_t n_jobs, n_attempts, n_incidents, n_degradations, n_checkpoints, n_steps, n_links,
-        n_decisions;
+    size_t n_jobs, n_attempts, n_incidents, n_degradations, n_neighbours, n_checkpoints, n_steps,
+        n_links, n_decisions;
 };
 enum sand_rc sand_explain_load(struct sand_results *results, struct sand_explain_rows *rows,
                                struct sand_diag *diag);

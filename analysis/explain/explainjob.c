@@ -242,6 +242,78 @@ static void print_parts_at_fault(const struct sand_explain_output *output,
     }
 }
 
+// ---- neighbours ---------------------------------------------------------------------------------
+
+// Those to whom it lost most, the earlier of equal ones first. *sum_ns: to all.
+static size_t pick_neighbours(const struct sand_explain_rows *rows, const struct sand_jobs_row *job,
+                              const struct sand_neighbours_row *picked[MOST_INCIDENTS],
+                              int64_t *sum_ns)
+{
+    size_t n = 0;
+    *sum_ns = 0;
+    for (size_t i = 0; i < rows->n_neighbours; i++) {
+        const struct sand_neighbours_row *row = &rows->neighbours[i];
+        if (row->replication != job->replication || row->job != job->job || row->lost_ns <= 0)
+            continue;
+        *sum_ns += row->lost_ns;
+        size_t at = n < MOST_INCIDENTS ? n++ : MOST_INCIDENTS;
+        for (; at > 0 && row->lost_ns > picked[at - 1]->lost_ns; at--)
+            if (at < MOST_INCIDENTS)
+                picked[at] = picked[at - 1];
+        if (at < MOST_INCIDENTS)
+            picked[at] = row;
+    }
+    return n;
+}
+
+static const char *id_of(const struct sand_explain_rows *rows,
+                         const struct sand_neighbours_row *neighbour)
+{
+    for (size_t i = 0; i < rows->n_jobs; i++)
+        if (rows->jobs[i].replication == neighbour->replication &&
+            rows->jobs[i].job == neighbour->neighbour)
+            return rows->jobs[i].id.text;
+    return "";
+}
+
+static void print_neighbours(const struct sand_explain_output *output,
+                             const struct sand_explain_rows *rows, const struct sand_jobs_row *job)
+{
+    const struct sand_neighbours_row *picked[MOST_INCIDENTS];
+    int64_t sum_ns = 0;
+    const size_t n = pick_neighbours(rows, job, picked, &sum_ns);
+    if (n == 0)
+        return;
+    sand_text_heading(output->out, output->style, "WHO SLOWED IT", "");
+    fputs("  steps made longer, also of steps that were lost later; the link where they met most\n",
+          output->out);
+    for (size_t i = 0; i < n; i++) {
+        char label[SAND_STR_SIZE];
+        snprintf(label, sizeof label, "%.26s", id_of(rows, picked[i]));
+        sand_explain_time(output, label, sand_s_from_ns(picked[i]->lost_ns),
+                          sand_s_from_ns(sum_ns));
+        fprintf(output->out, "    on %s\n", picked[i]->link.text);
+    }
+}
+
+static void put_neighbours(const struct sand_explain_output *output,
+                           const struct sand_explain_rows *rows, const struct sand_jobs_row *job)
+{
+    const struct sand_neighbours_row *picked[MOST_INCIDENTS];
+    int64_t sum_ns = 0;
+    const size_t n = pick_neighbours(rows, job, picked, &sum_ns);
+    fputs(", \"neighbours\": [", output->out);
+    for (size_t i = 0; i < n; i++) {
+        fprintf(output->out, "%s{\"index\": %" PRIu32, i > 0 ? ", " : "", picked[i]->neighbour);
+        sand_explain_text(output, "job", id_of(rows, picked[i]));
+        sand_explain_text(output, "link", picked[i]->link.text);
+        sand_explain_number(output, "lost_s", sand_s_from_ns(picked[i]->lost_ns));
+        sand_explain_number(output, "share", (double)picked[i]->lost_ns / (double)sum_ns);
+        fputs("}", output->out);
+    }
+    fputs("]", output->out);
+}
+
 // ---- JSON ---------------------------------------------------------------------------------------
 
 static void put_queue(const struct sand_explain_output *output,
@@ -258,8 +330,9 @@ static void put_queue(const struct sand_explain_output *output,
     fputs("}", output->out);
 }
 
-static void put_json(const struct sand_explain_output *output, const struct sand_jobs_row *job,
-                     const struct sand_account *account, const struct sand_queue_story *story)
+static void put_json(const struct sand_explain_output *output, const struct sand_explain_rows *rows,
+                     const struct sand_jobs_row *job, const struct sand_account *account,
+                     const struct sand_queue_story *story)
 {
     fprintf(output->out, "{\"replication\": %" PRIu32, job->replication);
     sand_explain_text(output, "job", job->id.text);
@@ -270,6 +343,7 @@ static void put_json(const struct sand_explain_output *output, const struct sand
     for (int part = 0; part < SAND_ACCOUNT_PARTS; part++)
         sand_explain_number(output, parts[part].name, sand_s_from_ns(account->parts_ns[part]));
     put_queue(output, story);
+    put_neighbours(output, rows, job);
     fprintf(output->out, ", \"step\": {\"survived\": %" PRIu64, account->survived);
     sand_explain_number(output, "step_s", account->step_s);
     sand_explain_number(output, "healthy_s", account->healthy_s);
@@ -295,13 +369,14 @@ enum sand_rc sand_explain_job(struct sand_results *results, uint32_t replication
     sand_account_make(&rows, job, &account);
     sand_queue_story_make(&rows, job, &story);
     if (output->format == SAND_EXPLAIN_JSON) {
-        put_json(output, job, &account, &story);
+        put_json(output, &rows, job, &account, &story);
         return sand_explain_finish(output, diag);
     }
     print_head(output, job);
     print_parts(output, &account);
     print_queue(output, job, &story);
     print_step(output, &account);
+    print_neighbours(output, &rows, job);
     print_incidents(output, &rows, job);
     print_parts_at_fault(output, &rows, job);
     return sand_explain_finish(output, diag);

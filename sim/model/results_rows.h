@@ -89,6 +89,14 @@ struct sand_degradations_row {
     sand_cell_i64 slow_ns;
     sand_cell_f64 lost_gpu_s;
 };
+struct sand_neighbours_row {
+    sand_cell_u32 replication;
+    sand_cell_u32 job;
+    sand_cell_u32 neighbour;
+    sand_cell_str link;
+    sand_cell_i64 lost_ns;
+    sand_cell_f64 lost_gpu_s;
+};
 struct sand_checkpoints_row {
     sand_cell_u32 replication;
     sand_cell_u32 job;

@@ -80,10 +80,9 @@ struct sand_coupling {
 enum sand_rc sand_coupling_open(struct sand_world *w)
 {
     const struct sand_experiment *e = w->experiment;
-    if (e->n_jobs < 2 && e->n_traces == 0 && e->n_mixes == 0)
-        return SAND_OK;
-    w->coupling = sand_calloc(1, sizeof *w->coupling);
-    return w->coupling ? SAND_OK : SAND_ERR_NOMEM;
+    const int is_one = e->n_jobs < 2 && e->n_traces == 0 && e->n_mixes == 0;
+    w->coupling = is_one ? NULL : sand_calloc(1, sizeof *w->coupling);
+    return is_one || w->coupling ? SAND_OK : SAND_ERR_NOMEM;
 }
 
 void sand_coupling_close(struct sand_world *w)
@@ -560,6 +559,19 @@ static enum sand_rc find_loss(struct sand_world *w, struct sand_world_job *j, in
     return SAND_OK;
 }
 
+// Those on the links on which it can lose.
+static enum sand_rc name_neighbours(struct sand_world *w, struct sand_world_job *j)
+{
+    for (size_t i = 0; i < j->coupled.n_loads; i++) {
+        const struct sand_link_load *own = &j->coupled.loads[i];
+        const struct link_users *users = &w->coupling->users[own->link];
+        for (size_t u = 0; is_among(w->coupling, own->link) && u < users->n; u++)
+            SAND_TRY(sand_neighbours_meet(j, w->slots[users->list[u].slot], own,
+                                          load_of(w, &users->list[u])));
+    }
+    return SAND_OK;
+}
+
 // Jobs that no longer step have lost their neighbours with their links.
 enum sand_rc sand_coupling_settle(struct sand_world *w)
 {
@@ -576,7 +588,10 @@ enum sand_rc sand_coupling_settle(struct sand_world *w)
             continue;
         int64_t more_ns = 0;
         c->counts.changes++;
+        SAND_TRY(sand_neighbours_credit(w, j));
         SAND_TRY(find_loss(w, j, &more_ns));
+        if (more_ns > 0)
+            SAND_TRY(name_neighbours(w, j));
         SAND_TRY(set_neighbours(w, j, more_ns));
     }
     c->n_queue = 0;

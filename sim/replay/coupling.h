@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "neighbours.h"
 #include "rc.h"
 #include "step.h"
 
@@ -27,6 +28,7 @@ struct sand_coupled {
     int steps;       // at this moment
     int queued;      // has to be asked anew
     uint64_t seen;   // by the last search
+    struct sand_neighbours near;
 };
 
 struct sand_coupling_counts {

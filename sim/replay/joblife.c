@@ -159,6 +159,7 @@ enum sand_rc sand_life_attempt(struct sand_world *w, struct sand_world_job *j)
 {
     SAND_TRY(sand_steptime_ask(w, j));
     SAND_TRY(sand_ailing_attempt(w, j));
+    sand_neighbours_attempt(j);
     j->in_attempt = 1;
     j->attempt_ns = w->now_ns;
     j->attempt_first = j->done;
@@ -284,6 +285,8 @@ void sand_life_make_useful(struct sand_world *w, struct sand_world_job *j,
 static enum sand_rc end_job(struct sand_world *w, struct sand_world_job *j)
 {
     SAND_TRY(sand_ailing_credit(w, j));
+    SAND_TRY(sand_neighbours_credit(w, j));
+    SAND_TRY(sand_neighbours_emit(w, j));
     sand_life_pause(w, j);
     sand_life_make_useful(w, j, &j->progress.spent);
     SAND_TRY(sand_save_abort(w, j));

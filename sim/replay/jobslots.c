@@ -122,6 +122,7 @@ static void empty_slot(struct sand_world_job *j)
     sand_free(j->announced);
     sand_free(j->id);
     sand_free(j->coupled.loads);
+    sand_neighbours_forget(j);
     while (j->answers) {
         struct sand_step_answer *answer = j->answers;
         j->answers = answer->next;

@@ -106,6 +106,8 @@ static enum sand_rc end_event(struct sand_world *w)
             continue;
         sand_life_settle(w, j);
         SAND_TRY(sand_ailing_credit(w, j));
+        SAND_TRY(sand_neighbours_credit(w, j));
+        SAND_TRY(sand_neighbours_emit(w, j));
         if (j->phase == SAND_PHASE_STEPPING)
             sand_life_pause(w, j);
         SAND_TRY(sand_save_abort(w, j));

@@ -66,6 +66,7 @@ enum sand_rc sand_recovery_interrupt(struct sand_world *w, struct sand_world_job
 {
     sand_life_settle(w, j);
     SAND_TRY(sand_ailing_credit(w, j));
+    SAND_TRY(sand_neighbours_credit(w, j));
     const int64_t part_ns = part_done(w, j);
     const int64_t partial_ns = j->phase == SAND_PHASE_STEPPING ? sand_life_pause(w, j) : 0;
     const uint64_t steps = lose_work(w, j, partial_ns);

@@ -49,6 +49,13 @@ for name, expected_s in (("packed", step_s), ("split", mean_slow_s)):
     close(third["queue_s"], rows["third"] - 180, 1e-6, f"{name}: third waited for that")
 
 check(job(paths["packed"], "left")["step"]["neighbours_s"] == 0, "packed: nobody meets anybody")
+check(len(table(paths["packed"], "neighbours")) == 0 and job(paths["packed"], "left")["neighbours"] == [], "packed: nobody is named")
+# Who slowed whom and where: all of each one's loss, to the nanosecond, on the uplinks of the leaf in the middle.
+for one, other in (("left", "right"), ("right", "left")):
+    said_of = job(paths["split"], one)
+    named, = said_of["neighbours"]
+    check(named["job"] == other and named["link"].startswith("leaf1 "), f"split: {one} is slowed by {named['job']} on {named['link']}")
+    close(named["lost_s"], said_of["neighbours_s"], 1e-9, f"split: all that {one} loses is named")
 packed, split = (table(paths[name], "jobs") for name in ("packed", "split"))
 first, met = (job(paths[name], "left")["step"] for name in ("packed", "split"))
 told("chain", "| step of `left` and `right` | # ms | # ms |", 1e3 * first["step_s"], 1e3 * met["step_s"])
