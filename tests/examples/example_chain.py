@@ -49,7 +49,7 @@ for name, expected_s in (("packed", step_s), ("split", mean_slow_s)):
     close(third["queue_s"], rows["third"] - 180, 1e-6, f"{name}: third waited for that")
 
 check(job(paths["packed"], "left")["step"]["neighbours_s"] == 0, "packed: nobody meets anybody")
-check(len(table(paths["packed"], "neighbours")) == 0 and job(paths["packed"], "left")["neighbours"] == [], "packed: nobody is named")
+check(len(table(paths["packed"], "neighbours")["job"]) == 0 and job(paths["packed"], "left")["neighbours"] == [], "packed: nobody is named")
 # Who slowed whom and where: all of each one's loss, to the nanosecond, on the uplinks of the leaf in the middle.
 for one, other in (("left", "right"), ("right", "left")):
     said_of = job(paths["split"], one)
