@@ -22,7 +22,8 @@ enum sand_stream {
     SAND_STREAM_DEGRADATION_GAP = 11, // entity = class, index = k-th of the class
     SAND_STREAM_DEGRADATION_PART = 12,
     SAND_STREAM_FLAP_DOWN = 13, // index = k << 32 | m: the m-th time down of the k-th flapping part
-    SAND_STREAM_FLAP_UP = 14
+    SAND_STREAM_FLAP_UP = 14,
+    SAND_STREAM_FAULT_NODE = 15 // how prone a node is
 };
 
 struct sand_rng {

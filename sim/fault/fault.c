@@ -19,6 +19,7 @@ struct node_clock {
     int64_t next_ns;  // exposure at which it comes; INT64_MAX: never
     int64_t age_ns;   // exposure when the clock was last started or stopped
     int64_t since_ns; // date it was started
+    double factor;    // on its rates; of mean 1 over the nodes
     int running;
 };
 
@@ -121,11 +122,23 @@ static int64_t later(int64_t date_ns, int64_t by_ns)
 // Exposure between fault k - 1 and fault k of a node.
 static int64_t gap_ns(const struct sand_fault_process *process, uint32_t node, uint64_t k)
 {
-    if (!(process->rate > 0))
+    const double rate = process->rate * process->nodes[node].factor;
+    if (!(rate > 0) || !isfinite(1 / rate))
         return INT64_MAX;
-    struct sand_law law = {.kind = SAND_LAW_EXPONENTIAL, .mean_s = 1 / process->rate};
+    struct sand_law law = {.kind = SAND_LAW_EXPONENTIAL, .mean_s = 1 / rate};
     double u = sand_rng_uniform(process->rng, SAND_STREAM_FAULT_GAP, node, k);
     return sand_ns_from_s(sand_law_quantile(&law, u));
+}
+
+// How prone a node is beside the mean of all: the same at every setting of the rates.
+static double factor_of(const struct sand_fault_process *process, uint32_t node)
+{
+    struct sand_law law = process->spec->node;
+    if (law.kind == SAND_LAW_CONSTANT)
+        return 1;
+    law.mean_s = 1;
+    const double u = sand_rng_uniform(process->rng, SAND_STREAM_FAULT_NODE, node, 0);
+    return sand_law_quantile(&law, u) / sand_law_mean(&law);
 }
 
 static void start_clocks(struct sand_fault_process *process)
@@ -134,8 +147,10 @@ static void start_clocks(struct sand_fault_process *process)
         process->rate += process->spec->classes[i].rate_per_node_s;
         process->rate_until[i] = process->rate;
     }
-    for (uint32_t node = 0; node < process->n_nodes; node++)
+    for (uint32_t node = 0; node < process->n_nodes; node++) {
+        process->nodes[node].factor = factor_of(process, node);
         process->nodes[node].next_ns = gap_ns(process, node, 0);
+    }
 }
 
 enum sand_rc sand_fault_open(const struct sand_fault_spec *spec, uint32_t n_nodes,

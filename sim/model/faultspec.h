@@ -80,6 +80,9 @@ struct sand_fault_spec {
     struct sand_provenance from;
     const struct sand_fault_class *classes;
     size_t n_classes;
+    // Rates of a node are multiplied by a factor of its own: a draw of this law over the law's
+    // mean. Constant: 1 for all.
+    struct sand_law node;
     const struct sand_degradation_class *degradations;
     size_t n_degradations;
 };

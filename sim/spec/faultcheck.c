@@ -32,6 +32,19 @@ SPEC_FINISH(fault)
     check_law(binding, node, fault->id, "repair", &fault->repair);
 }
 
+SPEC_FINISH(faults)
+{
+    (void)extra;
+    const struct sand_law *law = &((const struct sand_fault_spec *)model)->node;
+    const int shaped = law->kind == SAND_LAW_WEIBULL || law->kind == SAND_LAW_LOGNORMAL;
+    if (shaped != (law->shape > 0))
+        spec_error(binding, sand_xml_place(node),
+                   shaped ? "faults needs \"node_shape\" above 0 with this node_law; write "
+                            "node_shape=\"1.2\""
+                          : "faults has \"node_shape\", which only the laws weibull and lognormal "
+                            "have; drop it or name the law in node_law");
+}
+
 // ---- degradations ----
 
 static void refuse(struct spec_binding *binding, const xmlNode *node,

@@ -29,6 +29,7 @@ SPEC_FINISH(trace);
 SPEC_FINISH(trace_class);
 SPEC_FINISH(mix_class);
 SPEC_FINISH(fault);
+SPEC_FINISH(faults);
 SPEC_FINISH(degradation);
 SPEC_FINISH(experiment);
 

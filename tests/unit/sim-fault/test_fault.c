@@ -350,3 +350,63 @@ Test(fault, a_job_on_part_of_a_node_is_struck_less_often)
     cr_expect_float_eq(sand_fault_job_rate(&parts, 0.5), 13.5e-6, 1e-20);
     cr_expect_float_eq(sand_fault_job_rate(&parts, 1), 15e-6, 1e-20);
 }
+
+// Faults of 20,000 nodes in a time in which a node has m = 1.46 on the mean, as StepFun's 400 had
+// in 349 days. Returns their mean; *dispersion: variance / mean, *none: share of nodes without,
+// *worst: share of all faults on the tenth of the nodes that has most.
+static double count_by_node(enum sand_law_kind kind, double shape, double *dispersion, double *none,
+                            double *worst)
+{
+    enum { N_NODES = 20000, MOST = 200 };
+    static const double m = 1.46;
+    struct sand_fault_class class = {.id = "any", .rate_per_node_s = 1e-5};
+    struct sand_fault_spec prone = {
+        .classes = &class, .n_classes = 1, .node = {.kind = kind, .shape = shape}};
+    struct sand_fault_process *process = NULL;
+    const struct sand_rng rng = {.seed = 3};
+    cr_assert_eq(sand_fault_open(&prone, N_NODES, 8, 8, rng, &process, NULL), SAND_OK);
+    double sum = 0, squares = 0, nodes_with[MOST] = {0};
+    for (uint32_t node = 0; node < N_NODES; node++) {
+        size_t n = 0;
+        int64_t date = sand_fault_expose(process, node, 0);
+        for (; date < sand_ns_from_s(m / 1e-5); n++)
+            sand_fault_take(process, node, &date);
+        cr_assert_lt(n, MOST);
+        nodes_with[n]++;
+        sum += (double)n;
+        squares += (double)(n * n);
+    }
+    sand_fault_close(process);
+    double left = N_NODES / 10.0, theirs = 0;
+    for (size_t n = MOST; n-- > 0 && left > 0;) {
+        const double taken = nodes_with[n] < left ? nodes_with[n] : left;
+        theirs += taken * (double)n;
+        left -= taken;
+    }
+    const double mean = sum / N_NODES;
+    *dispersion = (squares / N_NODES - mean * mean) / mean;
+    *none = nodes_with[0] / N_NODES;
+    *worst = theirs / sum;
+    return mean;
+}
+
+// With an exponential factor counts are geometric: variance / mean = 1 + m, none on 1 / (1 + m) of
+// the nodes. StepFun: 2.57, 169 of 400, 41 % on the worst tenth; nodes that are all alike have 1,
+// 93 and 25 %.
+Test(fault, nodes_that_are_not_alike)
+{
+    double dispersion, none, worst;
+    const double alike = count_by_node(SAND_LAW_CONSTANT, 0, &dispersion, &none, &worst);
+    cr_expect_float_eq(alike, 1.46, 0.03);
+    cr_expect_float_eq(dispersion, 1, 0.04);
+    cr_expect_float_eq(none, exp(-1.46), 0.01);
+    const double unlike = count_by_node(SAND_LAW_EXPONENTIAL, 0, &dispersion, &none, &worst);
+    cr_expect_float_eq(unlike, 1.46, 0.05, "the mean stays: %g", unlike);
+    cr_expect_float_eq(dispersion, 2.46, 0.15, "variance / mean %g", dispersion);
+    cr_expect_float_eq(none, 1 / 2.46, 0.01, "none on %g", none);
+    cr_expect_float_eq(worst, 0.41, 0.02, "the worst tenth has %g", worst);
+    const double heavy = count_by_node(SAND_LAW_LOGNORMAL, 0.8, &dispersion, &none, &worst);
+    cr_expect_float_eq(heavy, 1.46, 0.05, "the median of the law is not the mean: %g", heavy);
+    cr_expect_float_eq(dispersion, 1 + 1.46 * (exp(0.64) - 1), 0.2, "variance / mean %g",
+                       dispersion);
+}
