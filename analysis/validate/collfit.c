@@ -8,7 +8,7 @@
 
 #include "mem.h"
 
-enum { MOST_CONSTANTS = 512, ROUNDS = 12 };
+enum { MOST_CONSTANTS = 512, MOST_ENTRIES = 64, ROUNDS = 12 };
 
 // ---- which constants ----------------------------------------------------------------------------
 
@@ -33,16 +33,19 @@ static const struct field link_fields[] = {
 // Latencies of LL and LL128 are NCCL's; those of Simple hold a chunk's time and differ by release.
 static const struct field kernel_fields[] = {
     FIELD(sand_coll_kernel, chunk_B, "chunk", 0.5, 0),
+    FIELD(sand_coll_kernel, chunk_s, "chunk_latency", 0.3, 0),
     FIELD(sand_coll_kernel, scaleup_s, "scaleup_hop", 0.3, 0)};
 static const struct field whole_fields[] = {
     FIELD(sand_collectives, tree_depth, "tree_depth", 0.2, 1),
     FIELD(sand_collectives, p2p_rate, "p2p_rate", 0.05, 1),
     FIELD(sand_collectives, incast, "incast", 0.3, 1)};
 
+// What several entries give the same value is one constant.
 struct constant {
-    double *value;
+    double *entries[MOST_ENTRIES];
+    size_t n;
     double start, prior, most;
-    const char *entry, *name;
+    const char *name;
 };
 
 struct constants {
@@ -50,27 +53,55 @@ struct constants {
     struct constant list[MOST_CONSTANTS];
 };
 
-static void add(struct constants *all, void *entry, const char *id, const struct field *fields,
-                size_t n)
+static double value_of(const struct constant *c)
 {
-    for (size_t i = 0; i < n && all->n < MOST_CONSTANTS; i++) {
+    return *c->entries[0];
+}
+
+static void set(const struct constant *c, double value)
+{
+    for (size_t i = 0; i < c->n; i++)
+        *c->entries[i] = value;
+}
+
+// NULL if there is no room.
+static struct constant *same(struct constants *all, const struct field *field, double value)
+{
+    for (size_t i = 0; i < all->n; i++) {
+        struct constant *c = &all->list[i];
+        if (c->name == field->name && !(c->start < value || c->start > value) &&
+            c->n < MOST_ENTRIES)
+            return c;
+    }
+    if (all->n == MOST_CONSTANTS)
+        return NULL;
+    struct constant *c = &all->list[all->n++];
+    *c = (struct constant){
+        .start = value, .prior = field->prior, .most = field->most, .name = field->name};
+    return c;
+}
+
+static void add(struct constants *all, void *entry, const struct field *fields, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
         double *value = (double *)(void *)((char *)entry + fields[i].offset);
-        if (*value > 0)
-            all->list[all->n++] = (struct constant){value,          *value, fields[i].prior,
-                                                    fields[i].most, id,     fields[i].name};
+        struct constant *c = *value > 0 ? same(all, &fields[i], *value) : NULL;
+        if (c != NULL)
+            c->entries[c->n++] = value;
     }
 }
-#define ADD(all, entry, id, fields) add(all, entry, id, fields, sizeof(fields) / sizeof(fields)[0])
+#define ADD(all, entry, fields) add(all, entry, fields, sizeof(fields) / sizeof(fields)[0])
 
 static void collect(struct sand_coll_model *model, struct constants *all)
 {
     all->n = 0;
     for (size_t i = 0; i < model->n_links; i++)
-        ADD(all, &model->links[i], model->links[i].id, link_fields);
+        ADD(all, &model->links[i], link_fields);
     for (size_t i = 0; i < model->constants.n_kernels; i++)
-        if (model->kernels[i].chunk_B > 0 || model->kernels[i].algorithm == SAND_ALG_SYMMETRIC)
-            ADD(all, &model->kernels[i], model->kernels[i].id, kernel_fields);
-    ADD(all, &model->constants, model->constants.id, whole_fields);
+        if (model->kernels[i].chunk_B > 0 || model->kernels[i].chunk_s > 0 ||
+            model->kernels[i].algorithm == SAND_ALG_SYMMETRIC)
+            ADD(all, &model->kernels[i], kernel_fields);
+    ADD(all, &model->constants, whole_fields);
 }
 
 // ---- least squares ------------------------------------------------------------------------------
@@ -102,10 +133,10 @@ static void slopes(struct fit *f)
     residuals(f, f->residual);
     for (size_t k = 0; k < f->constants.n; k++) {
         const struct constant *c = &f->constants.list[k];
-        const double value = *c->value;
-        *c->value = value * (1 + step);
+        const double value = value_of(c);
+        set(c, value * (1 + step));
         residuals(f, f->moved);
-        *c->value = value;
+        set(c, value);
         for (size_t i = 0; i < f->n; i++)
             f->slope[k * f->n + i] = (f->moved[i] - f->residual[i]) / log1p(step);
     }
@@ -124,7 +155,7 @@ static void normal_equations(struct fit *f)
         const struct constant *c = &f->constants.list[a];
         const double *sa = &f->slope[a * f->n];
         const double precision = 1 / (c->prior * c->prior);
-        f->right[a] = -precision * log(*c->value / c->start);
+        f->right[a] = -precision * log(value_of(c) / c->start);
         for (size_t i = 0; i < f->n; i++)
             f->right[a] -= weight(f->residual[i]) * sa[i] * f->residual[i];
         for (size_t b = 0; b <= a; b++) {
@@ -167,9 +198,8 @@ static void take_step(struct fit *f)
     for (size_t k = 0; k < f->constants.n; k++) {
         const struct constant *c = &f->constants.list[k];
         const double step = f->right[k];
-        *c->value *= exp(step > 0.2 ? 0.2 : step < -0.2 ? -0.2 : step);
-        if (c->most > 0 && *c->value > c->most)
-            *c->value = c->most;
+        const double value = value_of(c) * exp(step > 0.2 ? 0.2 : step < -0.2 ? -0.2 : step);
+        set(c, c->most > 0 && value > c->most ? c->most : value);
     }
 }
 

@@ -35,6 +35,9 @@ struct sand_coll_kernel {
     double scaleup_s, pcie_s, network_s; // per hop
     double rate;                         // of the protocol: payload over bytes moved
     double chunk_B;                      // of one channel and rank, until the pipeline runs
+    // In a switch that reduces: what a channel loses on each chunk beside a hop, and how large
+    // chunks are, of short messages and of long ones. 0: nothing is lost.
+    double chunk_s, chunk_least_B, chunk_most_B;
     double network_most_Bps; // that its kernels carry where a network is crossed; 0: no bound
     int on_request;          // of another library: only when it is asked for by name
 };

@@ -86,13 +86,15 @@ struct sand_link_type {
     // What collectives reach on it alone, outside a step.
     enum sand_link_medium medium; // whose latency per hop the library's kernels have on it
     double alone;                 // fraction of rate_Bps that a long ring reaches
-    double multicast;        // fraction that a reduction in the switch reaches (NVLS); 0: cannot
-    double ll_most_Bps;      // that kernels of protocol LL reach on it at most; 0: no bound
-    double launch_s;         // latency once per collective beyond the kernels' table
-    double hop_s;            // latency per hop beyond it
-    int relay;               // GPUs of a node relay all-to-all to the receiver's rail (PXN)
-    double tree_channel_Bps; // that one channel of a tree takes between two domains; 0: no bound
-    double p2p_channel_Bps;  // that one channel takes from a GPU to another; 0: no bound
+    double multicast;          // fraction that a reduction in the switch reaches (NVLS); 0: cannot
+    double multicast_channels; // that such a reduction runs on
+    int ll128_as_ll;           // LL128 has the latencies of LL on it
+    double ll_most_Bps;        // that kernels of protocol LL reach on it at most; 0: no bound
+    double launch_s;           // latency once per collective beyond the kernels' table
+    double hop_s;              // latency per hop beyond it
+    int relay;                 // GPUs of a node relay all-to-all to the receiver's rail (PXN)
+    double tree_channel_Bps;   // that one channel of a tree takes between two domains; 0: no bound
+    double p2p_channel_Bps;    // that one channel takes from a GPU to another; 0: no bound
 };
 
 // A switch, or links from chip to chip in a torus of two or three dimensions.

@@ -47,9 +47,31 @@ static double torus_side(const struct sand_comm *comm)
     return pow(comm->domain_ranks, 1.0 / comm->torus_dims);
 }
 
+// Chunks in which a channel passes the buffer to a switch that reduces. The library doubles them
+// from 64 KiB, 512 KiB and 8 MiB of a channel and rank on (NVIDIA/nccl, src/enqueue.cc,
+// calcCollChunking: 2, 8 and 64 loops); here between the middles of its steps, or a message would
+// take less time than a shorter one.
+static double multicast_chunk_B(const struct setting *s)
+{
+    static const double middle[] = {14.5, 17.5, 21, 24.5}; // log2 of bytes
+    const struct sand_coll_kernel *k = s->kernel;
+    const double at =
+        log2(s->collective->bytes / s->comm->scaleup->multicast_channels / s->comm->domain_ranks);
+    double doubled = 0;
+    for (size_t i = 1; i < sizeof middle / sizeof middle[0]; i++)
+        doubled += fmax(0, fmin(1, (at - middle[i - 1]) / (middle[i] - middle[i - 1])));
+    return fmin(k->chunk_least_B * exp2(doubled), k->chunk_most_B);
+}
+
+// What goes through such a switch waits for it once a chunk, one rank's part after the other.
 static double multicast_Bps(const struct setting *s)
 {
-    return s->comm->scaleup->rate_Bps * s->comm->scaleup->multicast;
+    const struct sand_link_type *link = s->comm->scaleup;
+    const double Bps = link->rate_Bps * link->multicast, chunk_s = s->kernel->chunk_s;
+    if (!(chunk_s > 0) || !(Bps > 0) || !(s->collective->bytes > 0))
+        return Bps;
+    const double lost = (chunk_s + link->hop_s) / link->multicast_channels / multicast_chunk_B(s);
+    return 1 / (1 / Bps + lost);
 }
 
 // Without GPUDirect every byte is written to host memory and read again on its way: half of what
@@ -275,6 +297,10 @@ static void share_alltoall(const struct setting *s, const struct sand_alltoall *
                     load.network_messages * c->nic->peer_latency_s;
     t->scaleup_B = load.scaleup_B;
     t->scaleup_Bps = scattered_Bps(s);
+    if (c->domains < 2 && c->torus_dims == 0) { // over a network that is what holds all up
+        t->depth = 1;
+        t->fill_B = channels(s) * c->ranks * s->kernel->chunk_B;
+    }
     t->network_B = load.network_B * c->domain_ranks;
     set_network(s, c->alltoall_Bps, t);
     t->network_Bps /= 1 + loss;
@@ -354,10 +380,22 @@ static void drop_unused_tiers(const struct setting *s, struct sand_coll_terms *t
     }
 }
 
+// Whose latencies count: where 128 bytes arrive whole without a look at each, LL's for LL128.
+static const struct sand_coll_kernel *latencies(const struct setting *s)
+{
+    if (s->kernel->protocol == SAND_PROTO_LL128 && s->comm->scaleup->ll128_as_ll)
+        for (size_t i = 0; i < s->constants->n_kernels; i++) {
+            const struct sand_coll_kernel *k = &s->constants->kernels[i];
+            if (k->algorithm == s->kernel->algorithm && k->protocol == SAND_PROTO_LL)
+                return k;
+        }
+    return s->kernel;
+}
+
 static void add_latency(const struct setting *s, struct sand_coll_terms *t)
 {
     const struct sand_comm *c = s->comm;
-    const struct sand_coll_kernel *k = s->kernel;
+    const struct sand_coll_kernel *k = latencies(s);
     t->base_s = k->base_s + (c->domain_ranks > 1 ? c->scaleup->launch_s : 0);
     t->scaleup_hop_s =
         c->scaleup->hop_s + (c->scaleup->medium == SAND_MEDIUM_PCIE ? k->pcie_s : k->scaleup_s);

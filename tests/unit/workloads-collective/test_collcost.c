@@ -19,16 +19,79 @@ static struct sand_node_type node;
 static struct sand_cluster cluster;
 
 // Kernels with NCCL's latencies and without pipelines to fill, so that closed forms hold.
-static struct sand_coll_kernel kernels[] = {
-    {"ring-ll", SAND_ALG_RING, SAND_PROTO_LL, 6.6e-6, 0.6e-6, 1e-6, 5e-6, 0.5, 0, 0, 0},
-    {"ring", SAND_ALG_RING, SAND_PROTO_SIMPLE, 8.4e-6, 3.4e-6, 5.7e-6, 14e-6, 1, 0, 0, 0},
-    {"tree", SAND_ALG_TREE, SAND_PROTO_SIMPLE, 8.4e-6, 4e-6, 4e-6, 14e-6, 1, 0, 0, 0},
-    {"nvls", SAND_ALG_NVLS, SAND_PROTO_SIMPLE, 0, 25e-6, 25e-6, 0, 1, 0, 0, 0},
-    {"nvlstree", SAND_ALG_NVLSTREE, SAND_PROTO_SIMPLE, 0, 25e-6, 25e-6, 14e-6, 1, 0, 0, 0},
-    {"sharp", SAND_ALG_SHARP, SAND_PROTO_SIMPLE, 0, 25e-6, 25e-6, 31e-6, 1, 0, 0, 0},
-    {"pairwise", SAND_ALG_PAIRWISE, SAND_PROTO_SIMPLE, 8.4e-6, 3.4e-6, 5.7e-6, 14e-6, 1, 0, 0, 0},
-    {"pxn", SAND_ALG_PXN, SAND_PROTO_SIMPLE, 8.4e-6, 3.4e-6, 5.7e-6, 14e-6, 1, 0, 0, 0},
-    {"hier", SAND_ALG_HIERARCHICAL, SAND_PROTO_SIMPLE, 8.4e-6, 3.4e-6, 5.7e-6, 14e-6, 1, 0, 0, 1}};
+static struct sand_coll_kernel kernels[] = {{.id = "ring-ll",
+                                             .algorithm = SAND_ALG_RING,
+                                             .protocol = SAND_PROTO_LL,
+                                             .base_s = 6.6e-6,
+                                             .scaleup_s = 0.6e-6,
+                                             .pcie_s = 1e-6,
+                                             .network_s = 5e-6,
+                                             .rate = 0.5},
+                                            {.id = "ring",
+                                             .algorithm = SAND_ALG_RING,
+                                             .protocol = SAND_PROTO_SIMPLE,
+                                             .base_s = 8.4e-6,
+                                             .scaleup_s = 3.4e-6,
+                                             .pcie_s = 5.7e-6,
+                                             .network_s = 14e-6,
+                                             .rate = 1},
+                                            {.id = "tree",
+                                             .algorithm = SAND_ALG_TREE,
+                                             .protocol = SAND_PROTO_SIMPLE,
+                                             .base_s = 8.4e-6,
+                                             .scaleup_s = 4e-6,
+                                             .pcie_s = 4e-6,
+                                             .network_s = 14e-6,
+                                             .rate = 1},
+                                            {.id = "nvls",
+                                             .algorithm = SAND_ALG_NVLS,
+                                             .protocol = SAND_PROTO_SIMPLE,
+                                             .base_s = 0,
+                                             .scaleup_s = 25e-6,
+                                             .pcie_s = 25e-6,
+                                             .network_s = 0,
+                                             .rate = 1},
+                                            {.id = "nvlstree",
+                                             .algorithm = SAND_ALG_NVLSTREE,
+                                             .protocol = SAND_PROTO_SIMPLE,
+                                             .base_s = 0,
+                                             .scaleup_s = 25e-6,
+                                             .pcie_s = 25e-6,
+                                             .network_s = 14e-6,
+                                             .rate = 1},
+                                            {.id = "sharp",
+                                             .algorithm = SAND_ALG_SHARP,
+                                             .protocol = SAND_PROTO_SIMPLE,
+                                             .base_s = 0,
+                                             .scaleup_s = 25e-6,
+                                             .pcie_s = 25e-6,
+                                             .network_s = 31e-6,
+                                             .rate = 1},
+                                            {.id = "pairwise",
+                                             .algorithm = SAND_ALG_PAIRWISE,
+                                             .protocol = SAND_PROTO_SIMPLE,
+                                             .base_s = 8.4e-6,
+                                             .scaleup_s = 3.4e-6,
+                                             .pcie_s = 5.7e-6,
+                                             .network_s = 14e-6,
+                                             .rate = 1},
+                                            {.id = "pxn",
+                                             .algorithm = SAND_ALG_PXN,
+                                             .protocol = SAND_PROTO_SIMPLE,
+                                             .base_s = 8.4e-6,
+                                             .scaleup_s = 3.4e-6,
+                                             .pcie_s = 5.7e-6,
+                                             .network_s = 14e-6,
+                                             .rate = 1},
+                                            {.id = "hier",
+                                             .algorithm = SAND_ALG_HIERARCHICAL,
+                                             .protocol = SAND_PROTO_SIMPLE,
+                                             .base_s = 8.4e-6,
+                                             .scaleup_s = 3.4e-6,
+                                             .pcie_s = 5.7e-6,
+                                             .network_s = 14e-6,
+                                             .rate = 1,
+                                             .on_request = 1}};
 enum { N_KERNELS = sizeof kernels / sizeof kernels[0] };
 static struct sand_collectives constants = {.id = "test",
                                             .tier_sharpness = 50,
@@ -379,4 +442,69 @@ Test(collcost, refusals_name_what_is_wrong)
     cr_assert_eq(diag.n_errors, 3u);
     sand_fabric_free(fabric);
     sand_diag_clear(&diag);
+}
+
+// The wire time of an all-reduce in a switch is that of the link and, for every chunk of a channel,
+// a wait: counted here for messages of which chunks are as large as they get.
+Test(collcost, a_channel_waits_once_a_chunk)
+{
+    build(1, 8, 1, 1);
+    scaleup.multicast = 0.5;
+    scaleup.multicast_channels = 16;
+    scaleup.hop_s = 0.5e-6;
+    const struct sand_comm comm = place(8, (struct sand_comm_options){0});
+    struct sand_coll_kernel waits = {.algorithm = SAND_ALG_NVLS,
+                                     .protocol = SAND_PROTO_SIMPLE,
+                                     .rate = 1,
+                                     .chunk_s = 1e-6,
+                                     .chunk_least_B = 16384,
+                                     .chunk_most_B = 131072};
+    const double GiB = 1 << 30, chunks = 4 * GiB / 16 / 131072;
+    struct sand_collective all = {SAND_ALL_REDUCE, 8, 4 * GiB};
+    struct sand_coll_terms terms;
+    cr_assert_null(sand_coll_cost(&constants, &comm, &all, &waits, &terms));
+    cr_expect_float_eq(terms.wire_s, 4 * GiB / (0.5 * PORT_Bps) + chunks * 1.5e-6, 1e-9);
+    // A message of 4 MiB has chunks of 16 to 32 KiB: between 4 and 8 times the waits a byte.
+    all.bytes = 4 * 1048576.0;
+    cr_assert_null(sand_coll_cost(&constants, &comm, &all, &waits, &terms));
+    const double wait_s = terms.wire_s - all.bytes / (0.5 * PORT_Bps);
+    cr_expect_gt(wait_s, 4 * all.bytes / 16 / 131072 * 1.5e-6);
+    cr_expect_lt(wait_s, 8 * all.bytes / 16 / 131072 * 1.5e-6);
+    // Longer messages take longer, also where chunks grow.
+    double last_s = 0;
+    for (all.bytes = 1; all.bytes < 64 * GiB; all.bytes *= 1.01) {
+        cr_assert_null(sand_coll_cost(&constants, &comm, &all, &waits, &terms));
+        cr_expect_gt(terms.wire_s, last_s, "%g B", all.bytes);
+        last_s = terms.wire_s;
+    }
+}
+
+// Where 128 bytes arrive whole, LL128 waits for its hops as LL does; its bytes are its own.
+Test(collcost, ll128_has_the_latencies_of_ll_where_stores_arrive_whole)
+{
+    build(2, 8, 1, 1);
+    struct sand_coll_kernel two[] = {{.algorithm = SAND_ALG_TREE,
+                                      .protocol = SAND_PROTO_LL,
+                                      .base_s = 6e-6,
+                                      .scaleup_s = 1e-6,
+                                      .network_s = 5e-6,
+                                      .rate = 0.25},
+                                     {.algorithm = SAND_ALG_TREE,
+                                      .protocol = SAND_PROTO_LL128,
+                                      .base_s = 14e-6,
+                                      .scaleup_s = 2e-6,
+                                      .network_s = 8e-6,
+                                      .rate = 0.9}};
+    const struct sand_collectives library = {
+        .tier_sharpness = 50, .channels = 16, .kernels = two, .n_kernels = 2};
+    const struct sand_collective all = {SAND_ALL_REDUCE, 16, 1 << 20};
+    const struct sand_comm comm = place(16, (struct sand_comm_options){0});
+    struct sand_coll_terms ll, ll128, whole;
+    cr_assert_null(sand_coll_cost(&library, &comm, &all, &two[0], &ll));
+    cr_assert_null(sand_coll_cost(&library, &comm, &all, &two[1], &ll128));
+    scaleup.ll128_as_ll = 1;
+    cr_assert_null(sand_coll_cost(&library, &comm, &all, &two[1], &whole));
+    near(ll128.latency_s, 14e-6 + 14 * 2e-6 + 2 * 8e-6, "LL128");
+    cr_expect_float_eq(whole.latency_s, ll.latency_s, 1e-12);
+    cr_expect_float_eq(whole.wire_s, ll128.wire_s, 1e-12);
 }
