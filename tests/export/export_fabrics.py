@@ -21,8 +21,10 @@ CORPUS = pathlib.Path(SOURCE) / "tests" / "data" / "import"
 CONFIG = ["--cfg=network/model:CM02", "--cfg=network/crosstraffic:0", "--cfg=network/TCP-gamma:0",
           "--cfg=network/bandwidth-factor:1", "--cfg=network/latency-factor:1",
           "--cfg=network/weight-S:0", "--log=root.thres:error"]
-# ndr400-ib: 400 Gb/s; a message under LL: 6.6 us, 5 us a hop, 0.985 us the link's.
-NIC, LATENCY, BYTES = 50e9, 12.585e-6, 1e9
+# ndr400-ib: 400 Gb/s; a message under LL: 6.6 us, 5 us a hop, and what the link adds.
+ADDED = float(re.search(r'hop_latency="([\d.]+)us"',
+                        pathlib.Path(SOURCE, "platforms/catalogue/link/ndr400-ib.xml").read_text())[1])
+NIC, LATENCY, BYTES = 50e9, (6.6 + 5 + ADDED) * 1e-6, 1e9
 
 EXPERIMENT = """<?xml version="1.0" encoding="UTF-8"?>
 <experiment xmlns="urn:sandtable:1" xmlns:xi="http://www.w3.org/2001/XInclude" name="export"
