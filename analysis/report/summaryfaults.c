@@ -23,10 +23,11 @@ static void print_count(FILE *out, enum sand_style style, const char *label,
     if (count->mean > 0.0 || isfinite(count->ci95)) // else nothing may follow, blanks neither
         sand_summary_spread(out, style, count->ci95, sand_text_fixed(count->ci95, 1).s, 11);
     if (count->mean > 0.0)
-        fprintf(out, "    one every %s, %s GPU-days held",
-                sand_text_quantity(run_s / count->mean, SAND_DIM_TIME).s,
-                sand_text_grouped(overview->allocated_gpu_s / day_s / count->mean).s);
-    fputc('\n', out);
+        sand_text_remark(out, style, "one every %s, %s GPU-days held",
+                         sand_text_quantity(run_s / count->mean, SAND_DIM_TIME).s,
+                         sand_text_grouped(overview->allocated_gpu_s / day_s / count->mean).s);
+    else
+        fputc('\n', out);
 }
 
 static void print_totals(FILE *out, enum sand_style style, const struct sand_overview *overview)
@@ -40,14 +41,14 @@ static void print_totals(FILE *out, enum sand_style style, const struct sand_ove
         sand_text_pad(out, "dispersion", SAND_TEXT_LABEL);
         sand_text_pad_left(out, sand_text_fixed(spread->mean, 2).s, 9);
         sand_summary_spread(out, style, spread->ci95, sand_text_fixed(spread->ci95, 2).s, 11);
-        fputs("    variance / mean of daily counts; Poisson: 1\n", out);
+        sand_text_remark(out, style, "variance / mean of daily counts; Poisson: 1");
     }
     fputs("  ", out);
     sand_text_pad(out, "cost GPU-hours", SAND_TEXT_LABEL);
     sand_text_pad_left(out, sand_text_grouped(lost->mean / HOUR_S).s, 9);
     sand_summary_spread(out, style, lost->ci95, sand_text_grouped(lost->ci95 / HOUR_S).s, 11);
-    fprintf(out, "    %s of the allocated: outage and work redone\n",
-            sand_text_percent(lost->mean / overview->allocated_gpu_s).s);
+    sand_text_remark(out, style, "%s of the allocated: outage and work redone",
+                     sand_text_percent(lost->mean / overview->allocated_gpu_s).s);
 }
 
 static void print_group(FILE *out, enum sand_style style, const struct sand_fault_group *group,

@@ -75,7 +75,7 @@ static void print_share(FILE *out, enum sand_style style, const char *label,
     sand_text_pad(out, label, SAND_TEXT_LABEL);
     sand_text_pad_left(out, sand_text_percent(summary->mean).s, 9);
     sand_summary_spread(out, style, summary->ci95, sand_text_fixed(100.0 * summary->ci95, 2).s, 11);
-    fprintf(out, "    %s\n", meaning);
+    sand_text_remark(out, style, "%s", meaning);
 }
 
 static void print_interval_note(FILE *out, enum sand_style style, size_t runs)

@@ -22,18 +22,21 @@ static void print_saves(FILE *out, enum sand_style style, const struct sand_save
     sand_text_pad_left(out, sand_text_grouped(saves->durable.mean).s, 9);
     sand_summary_spread(out, style, saves->durable.ci95, sand_text_fixed(saves->durable.ci95, 1).s,
                         11);
-    fprintf(out, "    %s after it began\n",
-            sand_text_quantity(saves->to_durable_s, SAND_DIM_TIME).s);
+    sand_text_remark(out, style, "%s after it began",
+                     sand_text_quantity(saves->to_durable_s, SAND_DIM_TIME).s);
     print_label(out, "cut off");
     sand_text_pad_left(out, sand_text_grouped(saves->undurable.mean).s, 9);
-    fprintf(out, "%11s    a fault or the end came first\n", "");
+    fprintf(out, "%11s", "");
+    sand_text_remark(out, style, "a fault or the end came first");
     print_label(out, "interval");
     sand_text_pad_left(out, sand_text_quantity(saves->interval_s, SAND_DIM_TIME).s, 9);
-    fprintf(out, "%11s    useful time from save to save, as planned\n", "");
+    fprintf(out, "%11s", "");
+    sand_text_remark(out, style, "useful time from save to save, as planned");
     print_label(out, "stall");
     sand_text_pad_left(out, sand_text_quantity(saves->stall_s, SAND_DIM_TIME).s, 9);
-    fprintf(out, "%11s    each; %s of the allocated GPU time\n", "",
-            sand_text_percent(saves->share).s);
+    fprintf(out, "%11s", "");
+    sand_text_remark(out, style, "each; %s of the allocated GPU time",
+                     sand_text_percent(saves->share).s);
     if (saves->slow_job == NULL)
         return;
     print_label(out, "warning");
@@ -86,7 +89,7 @@ static void print_figure(FILE *out, enum sand_style style, const char *label,
     sand_summary_spread(
         out, style, spread,
         decimals > 0 ? sand_text_fixed(spread, decimals).s : sand_text_grouped(spread).s, 11);
-    fprintf(out, "    %s\n", text);
+    sand_text_remark(out, style, "%s", text);
 }
 
 static void print_power(FILE *out, enum sand_style style, const struct sand_overview *overview)
@@ -109,7 +112,8 @@ static void print_power(FILE *out, enum sand_style style, const struct sand_over
             out,
             sand_text_fixed(overview->allocated_gpu_s / 3600 / overview->tokens.mean * 1e6, 2).s,
             9);
-        fputs("               GPU-hours held; times the price of one: its cost\n", out);
+        fprintf(out, "%11s", "");
+        sand_text_remark(out, style, "GPU-hours held; times the price of one: its cost");
     }
 }
 

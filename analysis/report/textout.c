@@ -4,6 +4,7 @@
 
 #include <locale.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -198,6 +199,29 @@ void sand_text_bar(FILE *out, enum sand_style style, double share)
 
 // ---- wrapping
 // ---------------------------------------------------------------------------------------
+
+void sand_text_remark(FILE *out, enum sand_style style, const char *format, ...)
+{
+    enum { BEGIN = 52, NARROW = 79 }; // the last column of a terminal of 80 stays free
+    char text[200];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    int column = BEGIN;
+    fputs("   ", out);
+    for (const char *at = text; *at != '\0';) {
+        const size_t length = strcspn(at, " ");
+        if ((style & SAND_STYLE_NARROW) != 0 && column > BEGIN && column + (int)length > NARROW) {
+            fprintf(out, "\n%*s", BEGIN - 1, "");
+            column = BEGIN;
+        }
+        fprintf(out, " %.*s", (int)length, at);
+        column += (int)length + 1;
+        at += length + strspn(at + length, " ");
+    }
+    fputc('\n', out);
+}
 
 void sand_text_wrap(FILE *out, const char *text, int hang)
 {

@@ -36,6 +36,11 @@ void sand_text_heading(FILE *out, enum sand_style style, const char *title, cons
 // in a narrow style.
 void sand_text_bar(FILE *out, enum sand_style style, double share);
 
+// The remark that ends a line of label, figure and spread, behind its 48 columns, and the line's
+// end. In a narrow style its words go on below where they would leave 80 columns.
+void sand_text_remark(FILE *out, enum sand_style style, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
 // Words of `text`, wrapped at SAND_TEXT_WIDTH, every line indented by two and `hang` more after the
 // first.
 void sand_text_wrap(FILE *out, const char *text, int hang);

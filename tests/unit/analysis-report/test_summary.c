@@ -268,3 +268,24 @@ Test(text, pads_by_characters_and_cuts)
     cr_assert_str_eq(padded("abcdef", 4, sand_text_pad), "ab..");
     cr_assert_str_eq(padded("a\033b", 3, sand_text_pad), "a?b", "a terminal must not obey");
 }
+
+// In 80 columns remarks go on below, and every other line is as it is; the words are the same.
+Test(summary, remarks_stay_in_narrow_terminals)
+{
+    static char narrow[1 << 16], wide[1 << 16];
+    print_to(narrow, sizeof narrow, 2, SAND_STYLE_NARROW);
+    print_to(wide, sizeof wide, 2, SAND_STYLE_PLAIN);
+    const char *const end = strstr(narrow, "ASSUMED"); // behind it paragraphs of 100 columns
+    cr_assert_not_null(end);
+    const char *const about = strstr(narrow, "EFFICIENCY"); // before it what was run
+    cr_assert_not_null(about);
+    for (const char *line = about; line < end;) {
+        const size_t n = strcspn(line, "\n");
+        const int note = strncmp(line, "  n = ", 6) == 0;
+        cr_expect(n < 80 || note, "%zu columns: %.*s", n, (int)n, line);
+        line += n + 1;
+    }
+    cr_assert_not_null(strstr(wide, "times the price of one: its cost\n"));
+    cr_assert_null(strstr(narrow, "times the price of one: its cost\n"), "it is cut");
+    cr_assert_not_null(strstr(narrow, "one every 5 h, 10.4\n"));
+}
