@@ -233,7 +233,8 @@ static int read_ports(const char *text, uint32_t *ports, double *Gbps)
     return 0;
 }
 
-// The first rule for the GPU as it is written, else that of most of its words; NULL: none.
+// The rule of most words that the GPU has all, letter by letter before others; NULL: none. "A100
+// 40GB PCIe" is no "A100".
 static const struct sand_coll_machine *find_machine(const struct sand_coll_rules *rules,
                                                     const struct sand_coll_case *c)
 {
@@ -245,11 +246,10 @@ static const struct sand_coll_machine *find_machine(const struct sand_coll_rules
         if (!sand_name_contains(c->cell[SAND_COLL_PLATFORM], m->platform) ||
             !sand_name_contains(c->cell[SAND_COLL_NETWORK], m->network))
             continue;
-        if (sand_name_begins(gpu, m->gpu))
-            return m;
-        const int words = sand_name_words(m->gpu, gpu);
-        if (words > most) {
-            most = words;
+        const int words = m->gpu != NULL ? sand_name_words(m->gpu, gpu) : 0;
+        const int weight = 2 * words + (sand_name_begins(gpu, m->gpu) ? 1 : 0);
+        if (weight > most) {
+            most = weight;
             best = m;
         }
     }

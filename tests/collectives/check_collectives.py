@@ -110,6 +110,10 @@ def wrong(scratch):
              ({"gpu": "GB300", "gpus": "8", "network": "NVLink5"}, "one domain", 0),
              ({"network": "carrier pigeons"}, 'no rule knows the network "carrier pigeons"', 3),
              ({"network": ""}, "the network is not stated", 3),
+             *[({"gpu": gpu, "gpus": "8", "nodes": "1", "network": "PCIe"}, f"\n{machine} ", 0)
+               for gpu, machine in (("H100 PCIe", "h100-pcie"), ("NVIDIA A100-PCIE-40GB", "a100-pcie-40g"),
+                                    ("A100 80GB PCIe", "a100-pcie"), ("V100-PCIe-32GB", "v100-pcie"),
+                                    ("H100-SXM-80G", "h100"), ("A100 40GB", "a100-40g"))],
              ({"message_bytes": "64M", "collective": "All-to-All"}, "1 rows", 0)]
     for cells, said, status in cases:
         with open(table, "w", encoding="utf-8", newline="") as file:

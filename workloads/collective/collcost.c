@@ -332,9 +332,10 @@ static void share_send(const struct setting *s, struct sand_coll_terms *t)
                              p2p_channels(s, t->scaleup_B) * c->scaleup->p2p_channel_Bps);
     if (c->torus_dims > 0) // one of a chip's links, two a dimension
         t->scaleup_Bps *= c->scaleup_share / (2 * c->torus_dims);
-    // One rank of a domain sends out of it, through its own ports.
+    // One rank of a domain sends out of it, through its own ports, which are whole ones.
+    const uint32_t own = c->ports > c->domain_ranks ? c->ports / c->domain_ranks : 1;
     t->network_B = s->collective->bytes;
-    set_network(s, c->ring_Bps / (c->ports < c->domain_ranks ? c->ports : c->domain_ranks), t);
+    set_network(s, c->ports > 0 ? c->ring_Bps / c->ports * own : c->ring_Bps, t);
     t->network_link = c->ring_link;
 }
 

@@ -508,3 +508,22 @@ Test(collcost, ll128_has_the_latencies_of_ll_where_stores_arrive_whole)
     cr_expect_float_eq(whole.latency_s, ll.latency_s, 1e-12);
     cr_expect_float_eq(whole.wire_s, ll128.wire_s, 1e-12);
 }
+
+// A rank sends through ports of its own, whole ones: 8 ports of a node are one for each of 6 GPUs,
+// and two for each of 4.
+Test(collcost, senders_have_whole_ports)
+{
+    static const uint32_t gpus[] = {6, 4, 8}, ports[] = {8, 8, 4};
+    static const double own[] = {1, 2, 1};
+    for (int i = 0; i < 3; i++) {
+        build(2, gpus[i], 1, 1);
+        node.n_nics = ports[i];
+        cluster.fabric.endpoints_per_leaf = 4 * ports[i];
+        const struct sand_comm comm = place(2 * gpus[i], (struct sand_comm_options){0});
+        const struct sand_collective send = {SAND_SEND, 2 * gpus[i], 1 << 30};
+        struct sand_coll_terms terms;
+        struct sand_diag diag = {0};
+        cr_assert_eq(sand_coll_best(&constants, &comm, &send, any, &terms, &diag), SAND_OK);
+        cr_expect_float_eq(terms.network_Bps, own[i] * NIC_Bps, 1, "%u GPUs", gpus[i]);
+    }
+}
