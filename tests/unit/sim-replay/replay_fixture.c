@@ -394,9 +394,31 @@ static void check_jobs(const struct kept_rows *kept)
         check_attempt(kept, &ROWS(kept, attempts)[i]);
 }
 
+// All that a job lost to neighbours is named, to the nanosecond; with what it lost in steps that
+// were undone, or under way at the end, more than its surviving steps did.
+static void check_neighbours(const struct kept_rows *kept)
+{
+    for (size_t k = 0; k < N_ROWS(kept, jobs); k++) {
+        const struct sand_jobs_row *job = &ROWS(kept, jobs)[k];
+        int64_t named_ns = 0, lost_ns = 0;
+        for (size_t i = 0; i < N_ROWS(kept, neighbours); i++) {
+            const struct sand_neighbours_row *row = &ROWS(kept, neighbours)[i];
+            MUST(row->neighbour != row->job && row->link.text[0] != 0);
+            named_ns += row->job == job->job ? row->lost_ns : 0;
+        }
+        for (size_t i = 0; i < N_ROWS(kept, attempts); i++)
+            lost_ns +=
+                ROWS(kept, attempts)[i].job == job->job ? ROWS(kept, attempts)[i].neighbours_ns : 0;
+        const int is_whole = job->steps_lost == 0 && strcmp(job->state.text, "finished") == 0;
+        MUST(is_whole ? named_ns == lost_ns : named_ns >= lost_ns);
+    }
+}
+
 void check_books(const struct replay_case *c, const struct kept_rows *kept)
 {
     check_windows(c, kept);
     check_incidents(kept);
     check_jobs(kept);
+    if (c->oracle != NULL) // else rates are a test's own
+        check_neighbours(kept);
 }
