@@ -16,6 +16,9 @@ struct best {
 enum sand_rc best_open(struct best *best, size_t most, int one_per_shape);
 void best_close(struct best *best);
 
+// Of this time and longer ones an offer of the split's shape is not kept. Only ever falls.
+double best_ceiling_s(const struct best *best, const struct sand_split *split);
+
 void best_offer(struct best *best, const struct sand_search_candidate *offer);
 
 int best_same_shape(const struct sand_split *a, const struct sand_split *b);

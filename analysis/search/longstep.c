@@ -4,7 +4,7 @@
 
 #include "train.h"
 
-enum { FEW_PASSES = 512, LONG = 4 };
+enum { FEW_PASSES = 128, LONG = 4 };
 
 // Micro-batches of the shorter of the two steps: whole rounds, enough of them to fill the pipeline.
 static uint64_t few_micro_batches(const struct sand_split *split)

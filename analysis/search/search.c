@@ -5,150 +5,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "best.h"
+#include "closedform.h"
 #include "longstep.h"
 #include "mem.h"
-#include "space.h"
-#include "train.h"
 #include "units.h"
-
-// ---- closed form --------------------------------------------------------------------------------
-
-// Refused splits that need more than this share of the memory are not worth a word: the next GPU
-// generations of a line have had 1.25 to 1.8 times the memory of the one before (80, 141, 180, 288
-// GB).
-static const double WITHIN_REACH = 1.5;
-
-// Placements of a frame: without and with virtual stages, whose last stage sends to the first; and
-// with the rings that what is shared out needs.
-struct placement {
-    struct sand_step_layout layout;
-    struct sand_split split; // one that it is of
-};
-enum { MOST_PLACEMENTS = 8 };
-
-struct search {
-    const struct sand_search_question *q;
-    struct sand_search_result *result;
-    struct sand_job_spec job; // the split under way
-    uint32_t *nodes;
-    struct best overall, by_shape, refused;
-    struct placement placements[MOST_PLACEMENTS];
-    size_t n_placements;
-    double least_B; // memory of result->nearest
-    struct sand_diag *diag;
-};
-
-static struct sand_step_question ask_about(const struct search *s)
-{
-    return (struct sand_step_question){.cluster = s->q->cluster,
-                                       .kernels = s->q->kernels,
-                                       .collectives = s->q->collectives,
-                                       .fabric = s->q->fabric,
-                                       .job = &s->job,
-                                       .nodes = s->nodes,
-                                       .folding = SAND_FOLD};
-}
-
-static int is_of(const struct placement *placement, const struct sand_split *split)
-{
-    return (placement->split.virtual_stages > 1) == (split->virtual_stages > 1) &&
-           sand_step_rings_alike(&placement->split, split);
-}
-
-static enum sand_rc find_layout(struct search *s, const struct sand_step_layout **layout)
-{
-    const struct sand_split *split = &s->job.split;
-    size_t i = 0;
-    while (i < s->n_placements && !is_of(&s->placements[i], split))
-        i++;
-    struct placement *p = &s->placements[i < MOST_PLACEMENTS ? i : 0]; // the first makes room
-    *layout = &p->layout;
-    if (i < s->n_placements)
-        return SAND_OK;
-    const struct sand_step_question question = ask_about(s);
-    SAND_TRY(sand_step_layout_find(&question, &p->layout, s->diag));
-    p->split = *split;
-    s->n_placements += i < MOST_PLACEMENTS;
-    s->result->layouts++;
-    return SAND_OK;
-}
-
-static int is_within_reach(const struct sand_memory *m)
-{
-    return m->total_B <= WITHIN_REACH * m->capacity_B;
-}
-
-static void count_refused(struct search *s, const struct sand_search_candidate *offer)
-{
-    const struct sand_memory *m = &offer->memory;
-    const double state_B = m->weights_B + m->gradients_B + m->optimizer_B;
-    if (state_B > m->activations_B + m->buffers_B)
-        s->result->too_big_state++;
-    else
-        s->result->too_big_activations++;
-    if (s->least_B <= 0 || m->total_B < s->least_B) {
-        s->least_B = m->total_B;
-        s->result->nearest = *offer;
-    }
-}
-
-static enum sand_rc visit(void *self, const struct sand_split *split)
-{
-    struct search *s = self;
-    const struct sand_step_layout *layout = NULL;
-    struct sand_search_candidate offer = {.split = *split};
-    s->result->considered++;
-    if (sand_split_check(s->job.model, split, 0, NULL) != SAND_OK) {
-        s->result->impossible++;
-        return SAND_OK;
-    }
-    sand_memory_estimate(s->job.model, split, s->result->gpu, s->q->kernels, &offer.memory);
-    const int fits = offer.memory.total_B <= offer.memory.capacity_B;
-    if (!fits)
-        count_refused(s, &offer);
-    if (!fits && !is_within_reach(&offer.memory))
-        return SAND_OK; // most of the space of a large model: nobody asks how fast it were
-    s->job.split = *split;
-    SAND_TRY(find_layout(s, &layout));
-    const struct sand_step_question question = ask_about(s);
-    sand_step_estimate(&question, layout, &offer.estimate);
-    if (!fits) {
-        best_offer(&s->refused, &offer);
-        return SAND_OK;
-    }
-    best_offer(&s->overall, &offer);
-    best_offer(&s->by_shape, &offer);
-    return SAND_OK;
-}
-
-static enum sand_rc visit_all(struct search *s, uint32_t gpus, sand_search_progress *progress,
-                              void *self)
-{
-    struct sand_split *frames = NULL;
-    size_t n = 0;
-    const uint32_t domain_gpus = s->q->fabric->nodes_per_domain * s->q->fabric->gpus_per_node;
-    SAND_TRY(space_frames(s->q->job, gpus, domain_gpus, &frames, &n));
-    enum sand_rc rc = SAND_OK;
-    for (size_t i = 0; rc == SAND_OK && i < n; i++) {
-        s->n_placements = 0;
-        rc = space_variants(s->q->job, &frames[i], visit, s);
-        if (progress)
-            progress(self, 0.8 * (double)(i + 1) / (double)n);
-    }
-    sand_free(frames);
-    return rc;
-}
 
 // ---- flow level ---------------------------------------------------------------------------------
 
-static enum sand_rc simulate(struct search *s, struct sand_oracle *oracle,
+static enum sand_rc simulate(struct closed_form *s, struct sand_oracle *oracle,
                              const struct sand_search_candidate *candidate)
 {
     struct sand_search_hit *hit = &s->result->hits[s->result->n_hits];
     *hit = (struct sand_search_hit){.of = *candidate};
     s->job.split = candidate->split;
-    const struct sand_step_question question = ask_about(s);
+    const struct sand_step_question question = closed_form_question(s);
     int shortened = 0;
     SAND_TRY(long_step(oracle, &question, &hit->profile, &shortened, s->diag));
     s->result->n_shortened += shortened != 0;
@@ -165,7 +35,7 @@ static int is_listed(const struct sand_search_result *result, const struct sand_
 }
 
 // The best of all, then the best of the shapes that are not among them.
-static enum sand_rc simulate_best(struct search *s, struct sand_oracle *oracle,
+static enum sand_rc simulate_best(struct closed_form *s, struct sand_oracle *oracle,
                                   sand_search_progress *progress, void *self)
 {
     const size_t n = s->overall.n + s->by_shape.n;
@@ -224,7 +94,7 @@ static void rank(struct sand_search_result *result)
 }
 
 // Refused splits that would win.
-static void keep_refused(struct search *s)
+static void keep_refused(struct closed_form *s)
 {
     const double best_s = s->overall.n > 0 ? s->overall.list[0].estimate.step_s : 0;
     for (size_t i = 0; i < s->refused.n; i++)
@@ -234,7 +104,7 @@ static void keep_refused(struct search *s)
 
 // ---- all together -------------------------------------------------------------------------------
 
-static enum sand_rc say_none(const struct search *s, uint32_t gpus)
+static enum sand_rc say_none(const struct closed_form *s, uint32_t gpus)
 {
     const struct sand_split *split = &s->result->nearest.split;
     const struct sand_memory *memory = &s->result->nearest.memory;
@@ -255,7 +125,7 @@ static enum sand_rc say_none(const struct search *s, uint32_t gpus)
                      split->virtual_stages, split->micro_batch, need);
 }
 
-static enum sand_rc run(struct search *s, struct sand_oracle *oracle,
+static enum sand_rc run(struct closed_form *s, struct sand_oracle *oracle,
                         sand_search_progress *progress, void *self)
 {
     const uint32_t gpus = s->q->job->n_nodes * s->q->fabric->gpus_per_node;
@@ -264,7 +134,7 @@ static enum sand_rc run(struct search *s, struct sand_oracle *oracle,
     for (uint32_t i = 0; i < s->job.n_nodes; i++)
         s->nodes[i] = first + i;
     s->result->gpu = sand_cluster_slowest_type(s->q->cluster, s->nodes, s->job.n_nodes)->gpu;
-    SAND_TRY(visit_all(s, gpus, progress, self));
+    SAND_TRY(closed_form_of_all(s, gpus, progress, self));
     if (s->overall.n == 0)
         return say_none(s, gpus);
     keep_refused(s);
@@ -277,24 +147,14 @@ enum sand_rc sand_search(const struct sand_search_question *question, struct san
                          sand_search_progress *progress, void *self,
                          struct sand_search_result *result, struct sand_diag *diag)
 {
-    struct search s = {.q = question, .result = result, .job = *question->job, .diag = diag};
+    struct closed_form s = {.q = question, .result = result, .job = *question->job, .diag = diag};
     *result = (struct sand_search_result){0};
-    s.nodes = sand_calloc(question->job->n_nodes, sizeof *s.nodes);
-    enum sand_rc rc = s.nodes == NULL ? SAND_ERR_NOMEM : SAND_OK;
-    if (rc == SAND_OK)
-        rc = best_open(&s.overall, question->simulate, 0);
-    if (rc == SAND_OK)
-        rc = best_open(&s.by_shape, question->simulate, 1);
-    if (rc == SAND_OK)
-        rc = best_open(&s.refused, SAND_SEARCH_REFUSED, 1);
+    enum sand_rc rc = closed_form_open(&s);
     if (rc == SAND_OK)
         rc = run(&s, oracle, progress, self);
     if (rc == SAND_ERR_NOMEM)
         sand_fail(diag, rc, "search: out of memory");
-    best_close(&s.overall);
-    best_close(&s.by_shape);
-    best_close(&s.refused);
-    sand_free(s.nodes);
+    closed_form_close(&s);
     return rc;
 }
 

@@ -28,6 +28,7 @@ struct sand_search_question {
     const struct sand_job_spec *job; // on the first n_nodes nodes of its group; of its split the
                                      // global batch counts
     size_t simulate;                 // splits that are simulated, at least 1
+    int exhaustive;                  // work out also what a floor under its time rules out
 };
 
 // A split, what it needs and what the closed form says.
@@ -53,6 +54,8 @@ struct sand_search_result {
     uint64_t impossible;             // break a rule of sand_split_check
     uint64_t too_big_state;          // exceed the memory, weights, gradients, optimizer the more
     uint64_t too_big_activations;    // exceed the memory, activations and buffers the more
+    uint64_t ruled_out;              // by a floor under their time: too slow for any list
+    uint64_t estimated;              // worked out, also such as need up to half as much again
     uint64_t layouts;                // placements that were routed
     struct sand_search_hit *hits;    // fastest first
     size_t n_hits, n_shortened;      // the latter: of many micro-batches, from two shorter steps

@@ -94,12 +94,14 @@ static void print_counts(const struct sand_search_view *view, FILE *out)
             q->job->model->id, q->job->n_nodes * q->fabric->gpus_per_node, r->gpu->id,
             q->cluster->name, q->job->split.global_batch, q->job->split.sequence);
     fprintf(out,
-            "considered: %" PRIu64 " splits over %" PRIu64 " placements; %" PRIu64
-            " not possible, %" PRIu64 " beyond the memory\n"
+            "considered: %" PRIu64 " splits; %" PRIu64 " not possible, %" PRIu64
+            " beyond the memory\n"
             "(%" PRIu64 " by weights, gradients and optimizer, %" PRIu64
-            " by activations and buffers); %zu simulated\n",
-            r->considered, r->layouts, r->impossible, too_big, r->too_big_state,
-            r->too_big_activations, r->n_hits);
+            " by activations and buffers)\n"
+            "time: %" PRIu64 " ruled out by a bound, %" PRIu64 " in closed form over %" PRIu64
+            " placements, %zu simulated\n",
+            r->considered, r->impossible, too_big, r->too_big_state, r->too_big_activations,
+            r->ruled_out, r->estimated, r->layouts, r->n_hits);
     if (r->n_shortened > 0)
         fprintf(out,
                 "of these %zu with very many micro-batches, as the straight line through two "
@@ -214,6 +216,7 @@ VALUE(cp, hit->of.split.cp)
 VALUE(pp, hit->of.split.pp)
 VALUE(dp, hit->of.split.dp)
 VALUE(ep, hit->of.split.ep > 1 ? hit->of.split.ep : 1)
+VALUE(expert_tp, hit->of.split.ep > 1 ? sand_split_expert_tp(&hit->of.split) : 0)
 VALUE(shard_group, hit->of.split.shard_group)
 VALUE(virtual_stages, hit->of.split.virtual_stages)
 VALUE(micro_batch, hit->of.split.micro_batch)
@@ -237,6 +240,7 @@ static const struct column columns[] = {
     {"pp", NULL, pp_of},
     {"dp", NULL, dp_of},
     {"ep", NULL, ep_of},
+    {"expert_tp", NULL, expert_tp_of},
     {"virtual_stages", NULL, virtual_stages_of},
     {"micro_batch", NULL, micro_batch_of},
     {"rank_order", order_word, NULL},
@@ -285,11 +289,13 @@ void sand_search_print_json(const struct sand_search_view *view, FILE *out)
     sand_json_string(out, q->cluster->name);
     fprintf(out,
             ",\n  \"gpus\": %" PRIu32 ",\n  \"global_batch\": %" PRIu32
-            ",\n  \"considered\": %" PRIu64 ",\n  \"placements\": %" PRIu64
+            ",\n  \"considered\": %" PRIu64 ",\n  \"ruled_out_by_bound\": %" PRIu64
+            ",\n  \"in_closed_form\": %" PRIu64 ",\n  \"placements\": %" PRIu64
             ",\n  \"not_possible\": %" PRIu64 ",\n  \"beyond_memory_by_state\": %" PRIu64
             ",\n  \"beyond_memory_by_activations\": %" PRIu64 ",\n  \"splits\": [",
             q->job->n_nodes * q->fabric->gpus_per_node, q->job->split.global_batch, r->considered,
-            r->layouts, r->impossible, r->too_big_state, r->too_big_activations);
+            r->ruled_out, r->estimated, r->layouts, r->impossible, r->too_big_state,
+            r->too_big_activations);
     for (size_t i = 0; i < r->n_hits; i++) {
         fputs(i > 0 ? ",\n" : "\n", out);
         put_hit(view, i, out);

@@ -94,46 +94,42 @@ enum sand_rc space_frames(const struct sand_job_spec *job, uint32_t gpus, uint32
     return rc;
 }
 
-// ---- variants -----------------------------------------------------------------------------------
+// ---- families -----------------------------------------------------------------------------------
 
-// Sharded gradients and parameters also in groups.
-static enum sand_rc visit_groups(const struct sand_split *frame, struct sand_split split,
-                                 space_visit *visit, void *self)
-{
-    split.shard_group = 0;
-    SAND_TRY(visit(self, &split));
-    split.shard_group = frame->shard_group;
-    const int grouped = split.shard_group > 0 && split.sharding != SAND_SHARD_OPTIMIZER;
-    return grouped ? visit(self, &split) : SAND_OK;
-}
+struct family {
+    struct sand_split list[SPACE_FAMILY];
+    size_t n;
+};
 
-static enum sand_rc visit_shardings(const struct sand_split *frame, space_visit *visit, void *self)
+static void add_shardings(const struct sand_split *frame, struct sand_split split,
+                          struct family *family)
 {
     static const enum sand_sharding shardings[] = {SAND_SHARD_OPTIMIZER, SAND_SHARD_OPTIMIZER,
                                                    SAND_SHARD_GRADIENTS, SAND_SHARD_PARAMETERS};
-    struct sand_split split = *frame;
     const int n = split.dp * split.cp > 1 ? 4 : 1;
     for (int i = 0; i < n; i++) {
         split.sharding = shardings[i];
         split.distributed_optimizer = i > 0;
-        SAND_TRY(visit_groups(frame, split, visit, self));
+        split.shard_group = 0;
+        family->list[family->n++] = split;
+        split.shard_group = frame->shard_group;
+        if (split.shard_group > 0 && split.sharding != SAND_SHARD_OPTIMIZER)
+            family->list[family->n++] = split;
     }
-    return SAND_OK;
 }
 
-static enum sand_rc visit_recomputations(const struct sand_split *frame, space_visit *visit,
-                                         void *self)
+static void make_family(const struct sand_split *frame, struct family *family)
 {
-    static const enum sand_recompute modes[] = {SAND_RECOMPUTE_NONE, SAND_RECOMPUTE_SELECTIVE,
-                                                SAND_RECOMPUTE_FULL};
+    static const enum sand_recompute modes[SPACE_MODES] = {
+        SAND_RECOMPUTE_NONE, SAND_RECOMPUTE_SELECTIVE, SAND_RECOMPUTE_FULL};
     struct sand_split split = *frame;
-    for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++) {
+    family->n = 0;
+    for (int i = 0; i < SPACE_MODES; i++) {
         split.recompute = modes[i];
         for (split.sequence_parallel = 0; split.sequence_parallel <= (split.tp > 1);
              split.sequence_parallel++)
-            SAND_TRY(visit_shardings(&split, visit, self));
+            add_shardings(frame, split, family);
     }
-    return SAND_OK;
 }
 
 static uint32_t depth_of(uint32_t layers, uint32_t chunks)
@@ -144,32 +140,37 @@ static uint32_t depth_of(uint32_t layers, uint32_t chunks)
 // One number of virtual stages for each number of layers that the deepest chunk may hold, and one
 // for each that it may hold when the first and the last chunk have a layer less, which embedding
 // and head make up for. More virtual stages for the same depth only leave other chunks shorter.
-static enum sand_rc visit_depths(const struct sand_job_spec *job, const struct sand_split *frame,
-                                 space_visit *visit, void *self)
+static enum sand_rc visit_depths(uint32_t layers, struct family *family, space_visit *visit,
+                                 void *self)
 {
-    struct sand_split split = *frame;
     uint32_t last = 0, last_short = 0;
-    const uint32_t layers = job->model->n_layers;
-    const uint32_t most = split.pp == 1 ? 1 : (layers + 2) / split.pp;
-    for (split.virtual_stages = 1; split.virtual_stages <= most; split.virtual_stages++) {
-        const uint32_t chunks = split.pp * split.virtual_stages;
+    const uint32_t pp = family->list[0].pp, most = pp == 1 ? 1 : (layers + 2) / pp;
+    for (uint32_t virtual_stages = 1; virtual_stages <= most; virtual_stages++) {
+        const uint32_t chunks = pp * virtual_stages;
         const uint32_t depth = depth_of(layers, chunks), with_short = depth_of(layers + 2, chunks);
         if (depth == last && with_short == last_short)
             continue;
         last = depth;
         last_short = with_short;
-        SAND_TRY(visit_recomputations(&split, visit, self));
+        for (size_t i = 0; i < family->n; i++)
+            family->list[i].virtual_stages = virtual_stages;
+        SAND_TRY(visit(self, family->list, family->n));
     }
     return SAND_OK;
 }
 
-enum sand_rc space_variants(const struct sand_job_spec *job, const struct sand_split *frame,
+enum sand_rc space_families(const struct sand_job_spec *job, const struct sand_split *frame,
                             space_visit *visit, void *self)
 {
-    struct sand_split split = *frame;
-    const uint32_t batch = split.global_batch / split.dp;
-    for (split.micro_batch = 1; split.micro_batch <= batch; split.micro_batch++)
-        if (batch % split.micro_batch == 0)
-            SAND_TRY(visit_depths(job, &split, visit, self));
+    struct family family;
+    const uint32_t batch = frame->global_batch / frame->dp;
+    make_family(frame, &family);
+    for (uint32_t micro_batch = 1; micro_batch <= batch; micro_batch++) {
+        if (batch % micro_batch != 0)
+            continue;
+        for (size_t i = 0; i < family.n; i++)
+            family.list[i].micro_batch = micro_batch;
+        SAND_TRY(visit_depths(job->model->n_layers, &family, visit, self));
+    }
     return SAND_OK;
 }

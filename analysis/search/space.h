@@ -14,11 +14,14 @@
 enum sand_rc space_frames(const struct sand_job_spec *job, uint32_t gpus, uint32_t domain_gpus,
                           struct sand_split **frames, size_t *n);
 
-typedef enum sand_rc space_visit(void *self, const struct sand_split *split);
+// Splits that differ only in recomputation, sequence parallelism and sharding, over all copies and
+// in the frame's groups. In SPACE_MODES equal blocks, one for each recomputation.
+enum { SPACE_MODES = 3, SPACE_FAMILY = SPACE_MODES * 2 * 6 };
+typedef enum sand_rc space_visit(void *self, const struct sand_split *family, size_t n);
 
-// Calls `visit` with every variant of a frame: virtual stages, micro-batch, sequence parallelism,
-// recomputation, sharding over all copies and in the frame's groups. Not all of them are possible.
-enum sand_rc space_variants(const struct sand_job_spec *job, const struct sand_split *frame,
+// Calls `visit` with every family of a frame: virtual stages and micro-batches. Not all of their
+// splits are possible.
+enum sand_rc space_families(const struct sand_job_spec *job, const struct sand_split *frame,
                             space_visit *visit, void *self);
 
 #endif

@@ -145,11 +145,10 @@ static void add_sharded(const struct step_header *h, const struct sand_step_layo
         stage->alone = sharded_alone_find(&p, h->micro_batches);
 }
 
-static void add_chunk(const struct step_header *h, const struct sand_step_layout *layout,
-                      const struct step_chunk *chunk, struct stage *stage)
+// Its passes; `first`: the chunk is the stage's first.
+static void add_passes(const struct step_header *h, const struct sand_step_layout *layout,
+                       const struct step_chunk *chunk, int first, struct stage *stage)
 {
-    const double gather_s = legs_of(layout, &chunk->gather).all_s;
-    const double reduce_s = legs_of(layout, &chunk->reduce).all_s;
     double work_s[2] = {chunk->forward_s, chunk->backward_s}, on_rings_s[2];
     for (int b = 0; b < 2; b++) {
         const struct following f = follows(chunk, layout, b);
@@ -161,17 +160,27 @@ static void add_chunk(const struct step_header *h, const struct sand_step_layout
     if (h->sharded)
         add_sharded(h, layout, chunk, work_s, on_rings_s, stage, &pass);
     stage->dp_s += pass.occupied_s[0] + pass.occupied_s[1] - work_s[0] - work_s[1];
-    if (stage->first_pieces == 0) {
-        stage->first_pieces = chunk->pieces;
+    if (first) {
         stage->first_forward_s = pass.through_s[0];
         stage->first_backward_s = pass.through_s[1];
-        stage->first_reduce_s = reduce_s;
-        stage->first_gather_s = gather_s;
     }
     stage->forward_s += pass.occupied_s[0];
     stage->backward_s += pass.occupied_s[1] + chunk->weights_s;
     stage->through_s += pass.through_s[0] + pass.through_s[1] + chunk->weights_s;
     stage->weights_s += chunk->weights_s;
+}
+
+// What its copies exchange once a step.
+static void add_rings(const struct sand_step_layout *layout, const struct step_chunk *chunk,
+                      int first, struct stage *stage)
+{
+    const double gather_s = legs_of(layout, &chunk->gather).all_s;
+    const double reduce_s = legs_of(layout, &chunk->reduce).all_s;
+    if (first) {
+        stage->first_pieces = chunk->pieces;
+        stage->first_reduce_s = reduce_s;
+        stage->first_gather_s = gather_s;
+    }
     stage->reduce_s += chunk->pieces * reduce_s;
     stage->gather_s += chunk->pieces * gather_s;
 }
@@ -230,7 +239,8 @@ static struct stages work_out_stages(const struct step_setting *set,
         for (uint32_t c = 0; c < set->split->virtual_stages; c++) {
             struct step_chunk chunk = {0};
             step_chunk_set(set, &shape, all.number[i], c, &chunk);
-            add_chunk(h, layout, &chunk, &all.stage[i]);
+            add_passes(h, layout, &chunk, c == 0, &all.stage[i]);
+            add_rings(layout, &chunk, c == 0, &all.stage[i]);
         }
     return all;
 }
@@ -435,6 +445,13 @@ static void share_out(const struct step_setting *set, const struct step_header *
                                      e->exposed_pp_s);
 }
 
+static double one_send_s(const struct step_header *h, const struct sand_step_layout *layout)
+{
+    const double rate_Bps =
+        sand_smaller(layout->rate_Bps[STEP_FLOW_NEXT], layout->rate_Bps[STEP_FLOW_PREVIOUS]);
+    return h->pp > 1 ? transfer_s(h->send_B, h->send_latency_s, rate_Bps) : 0;
+}
+
 // No finite time if the job asks for a kernel that does not run.
 static struct stages find_phases(struct step_setting *set, const struct sand_step_layout *layout,
                                  struct step_header *h, struct sand_step_phases *p)
@@ -446,9 +463,7 @@ static struct stages find_phases(struct step_setting *set, const struct sand_ste
     step_header_set(set, h);
     const struct stages all = work_out_stages(set, layout, h);
     set->seen = NULL;
-    const double rate_Bps =
-        sand_smaller(layout->rate_Bps[STEP_FLOW_NEXT], layout->rate_Bps[STEP_FLOW_PREVIOUS]);
-    const double send_s = h->pp > 1 ? transfer_s(h->send_B, h->send_latency_s, rate_Bps) : 0;
+    const double send_s = one_send_s(h, layout);
     const double without_s = pipeline_s(&all, h, 0);
     *p = (struct sand_step_phases){.micro_batches = h->micro_batches,
                                    .slowest_s = slowest_both_s(&all),
@@ -487,4 +502,58 @@ void sand_step_estimate(const struct sand_step_question *question,
     const struct stages all = find_phases(&set, layout, &h, &phases);
     *estimate = (struct sand_step_estimate){.step_s = sand_step_phases_sum(&phases)};
     share_out(&set, &h, &all, &phases, estimate);
+}
+
+// ---- what no sharding makes shorter -------------------------------------------------------------
+
+// Sums in another order differ in the last digits.
+static const double BELOW = 1 - 1e-9;
+
+// Everything that sharding adds to passes lengthens them, and a plain pipeline with them. Of an
+// interleaved one it can also hide sends, so what those hold up is left out.
+static double passes_floor_s(const struct stages *all, const struct step_header *h, double send_s)
+{
+    if (h->chunks == 1)
+        return pipeline_s(all, h, send_s);
+    return fill_and_work_s(all, h->micro_batches) + 2 * send_s * ((double)h->pp * h->chunks - 1);
+}
+
+// Without anything on the rings.
+static struct stages work_out_passes(const struct step_setting *set,
+                                     const struct sand_step_layout *layout,
+                                     const struct step_header *h)
+{
+    const struct step_traffic shape = shape_of(layout);
+    struct stages all = choose_stages(set->split->pp);
+    for (uint32_t i = 0; i < all.n; i++)
+        for (uint32_t c = 0; c < set->split->virtual_stages; c++) {
+            struct step_chunk chunk = {0};
+            step_chunk_passes_set(set, &shape, all.number[i], c, &chunk);
+            add_passes(h, layout, &chunk, c == 0, &all.stage[i]);
+        }
+    return all;
+}
+
+double sand_step_floor(const struct sand_step_question *question,
+                       const struct sand_step_layout *layout)
+{
+    static const struct sand_step_layout unplaced = {.copies = 1};
+    struct sand_job_spec job = *question->job;
+    struct sand_step_question asked = *question;
+    struct step_header h = {0};
+    job.split.distributed_optimizer = 1; // over all copies: the shortest optimizer step
+    job.split.shard_group = 0;
+    asked.job = &job;
+    struct step_setting set = step_setting_make(&asked);
+    if (layout) {
+        const struct step_traffic shape = shape_of(layout);
+        step_calls_find(&set, &shape, NULL);
+    } else {
+        layout = &unplaced;
+    }
+    step_header_set(&set, &h);
+    h.sharded = 0;
+    const struct stages all = work_out_passes(&set, layout, &h);
+    const double passes_s = passes_floor_s(&all, &h, one_send_s(&h, layout));
+    return BELOW * (passes_s + step_optimizer_s(&set, 0) + h.overhead_s);
 }

@@ -65,4 +65,11 @@ void sand_step_phases_find(const struct sand_step_question *question,
 void sand_step_estimate(const struct sand_step_question *question,
                         const struct sand_step_layout *layout, struct sand_step_estimate *estimate);
 
+// What the closed form is not below, over however many copies and whatever else the replicas share
+// out, if they reduce gradients as often (sand_split_is_sharded): compute, fill, and what follows
+// or joins the passes of one replica, at the layout's rates. Without a layout (NULL) compute and
+// fill.
+double sand_step_floor(const struct sand_step_question *question,
+                       const struct sand_step_layout *layout);
+
 #endif

@@ -84,8 +84,8 @@ static void set_cp(const struct step_setting *set, double layers, double forward
     }
 }
 
-static void set_compute(const struct step_setting *set, const struct step_traffic *traffic,
-                        uint32_t stage, uint32_t index, struct step_chunk *chunk)
+void step_chunk_passes_set(const struct step_setting *set, const struct step_traffic *traffic,
+                           uint32_t stage, uint32_t index, struct step_chunk *chunk)
 {
     const struct sand_layer_census census =
         sand_split_census(set->q->job->model, set->split, stage, index);
@@ -298,7 +298,7 @@ static void set_dp(const struct step_setting *set, const struct step_traffic *tr
 void step_chunk_set(const struct step_setting *set, const struct step_traffic *traffic,
                     uint32_t stage, uint32_t index, struct step_chunk *chunk)
 {
-    set_compute(set, traffic, stage, index, chunk);
+    step_chunk_passes_set(set, traffic, stage, index, chunk);
     set_dp(set, traffic, stage, index, chunk);
 }
 

@@ -53,6 +53,10 @@ enum sand_rc step_calls_find(struct step_setting *set, const struct step_traffic
 void step_chunk_set(const struct step_setting *set, const struct step_traffic *traffic,
                     uint32_t stage, uint32_t index, struct step_chunk *chunk);
 
+// Of it compute and what follows or joins its passes, without what its copies exchange.
+void step_chunk_passes_set(const struct step_setting *set, const struct step_traffic *traffic,
+                           uint32_t stage, uint32_t index, struct step_chunk *chunk);
+
 // Keys and values of a layer that a context rank hands on, or that the gather has in all.
 double step_context_B(const struct step_setting *set);
 

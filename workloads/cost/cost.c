@@ -125,15 +125,13 @@ struct recipe {
 static struct recipe recipe_of(const struct sand_cost *cost, const struct sand_split *split,
                                enum sand_precision precision)
 {
-    const uint32_t shards = split->shard_group > 0 ? split->shard_group : split->dp;
     const int adds = split->global_batch > split->micro_batch * split->dp;
     const double apart = cost->software->fused_gradients ? 0.0 : 2.0 + 2.0;
-    const int is_shared_out = split->sharding != SAND_SHARD_OPTIMIZER && shards > 1;
     return (struct recipe){.cost = cost,
                            .precision = precision,
-                           .grad_B = is_shared_out ? 2.0
-                                     : !adds       ? split->grad_B
-                                                   : 2.0 * split->grad_B + apart};
+                           .grad_B = sand_split_is_sharded(split) ? 2.0
+                                     : !adds                      ? split->grad_B
+                                                                  : 2.0 * split->grad_B + apart};
 }
 
 // One product of each kind for `matrices` of k x n that together see m rows; arithmetic takes the

@@ -119,34 +119,28 @@ double sand_activation_layer_B(const struct sand_transformer *model, const struc
     return micro_batch_tokens(split) * saved_kept(&saved, split);
 }
 
-// What the backward of one layer rebuilds before it can start.
-static double rebuilt_B(const struct sand_transformer *model, const struct sand_split *split,
-                        int kind)
-{
-    const struct saved saved = saved_of(model, split, kind);
-    return micro_batch_tokens(split) * (saved_total(&saved) - saved_kept(&saved, split));
-}
+// ---- what a stage holds -------------------------------------------------------------------------
 
-// Activations in flight: of the stage's layers in the mean, and what is rebuilt of the largest.
-static double activations_B(const struct sand_transformer *model, const struct sand_split *split,
-                            uint32_t stage)
+// Of a stage: the same for all splits that differ only in what a way (below) is made of.
+struct stage_load {
+    struct sand_params params;
+    struct sand_layer_census layers; // of all chunks
+    double n_layers, in_flight;      // the latter in layers, sand_schedule_in_flight
+};
+
+static struct stage_load load_of(const struct sand_transformer *model,
+                                 const struct sand_split *split, uint32_t stage)
 {
-    double saved_B = 0.0, layers = 0.0, most_rebuilt_B = 0.0;
+    struct stage_load load = {.params = sand_split_stage_params(model, split, stage)};
     for (uint32_t chunk = 0; chunk < split->virtual_stages; chunk++) {
         const struct sand_layer_census census = sand_split_census(model, split, stage, chunk);
         for (int kind = 0; kind < SAND_LAYER_KINDS; kind++) {
-            if (census.n[kind] == 0)
-                continue;
-            saved_B += census.n[kind] * sand_activation_layer_B(model, split, kind);
-            layers += census.n[kind];
-            const double here_B = rebuilt_B(model, split, kind);
-            most_rebuilt_B = here_B > most_rebuilt_B ? here_B : most_rebuilt_B;
+            load.layers.n[kind] += census.n[kind];
+            load.n_layers += census.n[kind];
         }
     }
-    if (layers <= 0.0)
-        return 0.0;
-    const double in_flight = (double)sand_schedule_in_flight(model, split, stage);
-    return in_flight * saved_B / layers + most_rebuilt_B;
+    load.in_flight = (double)sand_schedule_in_flight(model, split, stage);
+    return load;
 }
 
 // Output layer and loss of one micro-batch: the final norm's input and output, logits in 16 bit and
@@ -161,14 +155,14 @@ static double head_B(const struct sand_transformer *model, const struct sand_spl
 
 // Weights of two layers, the one at work and the one gathered ahead, while their owners hold
 // shards; of the largest kind.
-static double gathered_B(const struct sand_transformer *model, const struct sand_split *split)
+static double gathered_B(const struct sand_transformer *model, const struct sand_split *split,
+                         const struct sand_layer_census *whole)
 {
     if (split->sharding != SAND_SHARD_PARAMETERS || !sand_split_is_sharded(split))
         return 0.0;
-    const struct sand_layer_census census = sand_model_census(model, 0, model->n_layers);
     double most = 0.0;
     for (int kind = 0; kind < SAND_LAYER_KINDS; kind++) {
-        if (census.n[kind] == 0)
+        if (whole->n[kind] == 0)
             continue;
         const struct sand_params params = sand_split_layer_params(model, split, kind);
         if (params.dense + params.expert > most)
@@ -201,47 +195,98 @@ static struct shards shards_of(const struct sand_split *split, double copies)
     };
 }
 
-static double state_B(const struct sand_split *split, double params, const struct shards *shards)
+// What recomputation, sequence parallelism and sharing out make of a split: the same for all
+// stages.
+struct way {
+    double kept_B[SAND_LAYER_KINDS];    // of a layer and micro-batch
+    double rebuilt_B[SAND_LAYER_KINDS]; // by its backward, before it can start
+    struct shards dense, expert;
+    double buffers_B, head_B; // of every stage; of the last one
+};
+
+static struct way way_of(const struct sand_transformer *model, const struct sand_split *split,
+                         const struct sand_kernel_costs *kernels,
+                         const struct sand_layer_census *whole)
 {
-    return params * (WEIGHT_B / shards->weights + split->grad_B / shards->gradients +
-                     OPTIMIZER_B / shards->optimizer);
+    struct way way = {
+        .dense = shards_of(split, sand_split_shards(split)),
+        .expert = shards_of(split, sand_split_expert_shards(split)),
+        .buffers_B =
+            kernels->buffers_B + gathered_B(model, split, whole) + dispatch_B(model, split),
+        .head_B = head_B(model, split),
+    };
+    for (int kind = 0; kind < SAND_LAYER_KINDS; kind++) {
+        if (whole->n[kind] == 0)
+            continue;
+        const struct saved saved = saved_of(model, split, kind);
+        const double kept = saved_kept(&saved, split), tokens = micro_batch_tokens(split);
+        way.kept_B[kind] = tokens * kept;
+        way.rebuilt_B[kind] = tokens * (saved_total(&saved) - kept);
+    }
+    return way;
 }
 
-static void stage_memory(const struct sand_transformer *model, const struct sand_split *split,
-                         const struct sand_gpu_type *gpu, const struct sand_kernel_costs *kernels,
-                         uint32_t stage, struct sand_memory *memory)
+// Activations in flight: of the stage's layers in the mean, and what is rebuilt of the largest.
+static double activations_B(const struct stage_load *load, const struct way *way)
 {
-    const struct sand_params params = sand_split_stage_params(model, split, stage);
-    const struct shards dense = shards_of(split, sand_split_shards(split));
-    const struct shards expert = shards_of(split, sand_split_expert_shards(split));
+    double saved_B = 0.0, most_rebuilt_B = 0.0;
+    if (load->n_layers <= 0.0)
+        return 0.0;
+    for (int kind = 0; kind < SAND_LAYER_KINDS; kind++) {
+        if (load->layers.n[kind] == 0)
+            continue;
+        saved_B += load->layers.n[kind] * way->kept_B[kind];
+        if (way->rebuilt_B[kind] > most_rebuilt_B)
+            most_rebuilt_B = way->rebuilt_B[kind];
+    }
+    return load->in_flight * saved_B / load->n_layers + most_rebuilt_B;
+}
+
+static void stage_memory(const struct sand_split *split, const struct stage_load *load,
+                         const struct way *way, uint32_t stage, struct sand_memory *memory)
+{
+    const double dense = load->params.dense, expert = load->params.expert;
+    const struct shards *d = &way->dense, *e = &way->expert;
     *memory = (struct sand_memory){
-        .weights_B = WEIGHT_B * (params.dense / dense.weights + params.expert / expert.weights),
-        .gradients_B =
-            split->grad_B * (params.dense / dense.gradients + params.expert / expert.gradients),
-        .optimizer_B =
-            OPTIMIZER_B * (params.dense / dense.optimizer + params.expert / expert.optimizer),
-        .activations_B = activations_B(model, split, stage),
-        .buffers_B = kernels->buffers_B + gathered_B(model, split) + dispatch_B(model, split) +
-                     (stage + 1 == split->pp ? head_B(model, split) : 0.0),
-        .experts_B = state_B(split, params.expert, &expert),
-        .capacity_B = gpu->hbm_B,
+        .weights_B = WEIGHT_B * (dense / d->weights + expert / e->weights),
+        .gradients_B = split->grad_B * (dense / d->gradients + expert / e->gradients),
+        .optimizer_B = OPTIMIZER_B * (dense / d->optimizer + expert / e->optimizer),
+        .activations_B = activations_B(load, way),
+        .buffers_B = way->buffers_B + (stage + 1 == split->pp ? way->head_B : 0.0),
+        .experts_B = expert * (WEIGHT_B / e->weights + split->grad_B / e->gradients +
+                               OPTIMIZER_B / e->optimizer),
         .stage = stage,
     };
     memory->total_B = memory->weights_B + memory->gradients_B + memory->optimizer_B +
                       memory->activations_B + memory->buffers_B;
 }
 
+void sand_memory_estimates(const struct sand_transformer *model, const struct sand_split *splits,
+                           size_t n, const struct sand_gpu_type *gpu,
+                           const struct sand_kernel_costs *kernels, struct sand_memory *memories)
+{
+    const struct sand_layer_census whole = sand_model_census(model, 0, model->n_layers);
+    struct way ways[SAND_MEMORY_ALIKE];
+    for (size_t i = 0; i < n; i++)
+        ways[i] = way_of(model, &splits[i], kernels, &whole);
+    for (uint32_t stage = 0; stage < splits[0].pp; stage++) {
+        const struct stage_load load = load_of(model, &splits[0], stage);
+        for (size_t i = 0; i < n; i++) {
+            struct sand_memory here;
+            stage_memory(&splits[i], &load, &ways[i], stage, &here);
+            if (stage == 0 || here.total_B > memories[i].total_B)
+                memories[i] = here;
+        }
+    }
+    for (size_t i = 0; i < n; i++)
+        memories[i].capacity_B = gpu->hbm_B;
+}
+
 void sand_memory_estimate(const struct sand_transformer *model, const struct sand_split *split,
                           const struct sand_gpu_type *gpu, const struct sand_kernel_costs *kernels,
                           struct sand_memory *memory)
 {
-    stage_memory(model, split, gpu, kernels, 0, memory);
-    for (uint32_t stage = 1; stage < split->pp; stage++) {
-        struct sand_memory other;
-        stage_memory(model, split, gpu, kernels, stage, &other);
-        if (other.total_B > memory->total_B)
-            *memory = other;
-    }
+    sand_memory_estimates(model, split, 1, gpu, kernels, memory);
 }
 
 // The change that attacks the largest part.

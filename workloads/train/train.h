@@ -140,6 +140,13 @@ void sand_memory_estimate(const struct sand_transformer *model, const struct san
                           const struct sand_gpu_type *gpu, const struct sand_kernel_costs *kernels,
                           struct sand_memory *memory);
 
+// The same of at most SAND_MEMORY_ALIKE splits at once that differ only in recomputation, sequence
+// parallelism and what their replicas share out: what their stages hold is found once.
+enum { SAND_MEMORY_ALIKE = 48 };
+void sand_memory_estimates(const struct sand_transformer *model, const struct sand_split *splits,
+                           size_t n, const struct sand_gpu_type *gpu,
+                           const struct sand_kernel_costs *kernels, struct sand_memory *memories);
+
 // The split on as many GPUs that fits and is the fewest changes away (at most four: optimizer state
 // sharded, over all copies instead of groups, experts spread, recomputation, micro-batch halved, no
 // interleaving, pp or tp doubled, parameters sharded; the cheap ones first). 0: none does.

@@ -43,7 +43,7 @@ static enum sand_rc search(struct setting *s, size_t simulate, struct sand_searc
                            struct sand_diag *diag)
 {
     const struct sand_search_question q = {&s->small.cluster, &s->small.kernels, &test_kernels,
-                                           s->small.fabric,   &s->small.job,     simulate};
+                                           s->small.fabric,   &s->small.job,     simulate, 0};
     return sand_search(&q, s->oracle, NULL, NULL, result, diag);
 }
 

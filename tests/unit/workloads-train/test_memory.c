@@ -1,6 +1,7 @@
 // Memory against the equations of Korthikanti et al. 2022, by hand, and the published 405B split.
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <criterion/criterion.h>
+#include <math.h>
 #include <string.h>
 
 #include "train.h"
@@ -128,4 +129,39 @@ Test(memory, the_fullest_stage_is_the_first_or_the_last)
     sand_memory_estimate(&model, &split, &h100, &kernels, &memory);
     cr_assert_eq(memory.stage, 7u);
     cr_assert_float_eq(memory.buffers_B, 4e9 + 8192 * (4 * 12288 + 6 * 51200 / 8.0), 1.0);
+}
+
+// Splits in common are as each alone, with virtual stages and kinds of layers that differ by stage.
+Test(memory, many_at_once_are_as_one_by_one)
+{
+    struct sand_transformer model = llama(30, 4096, 32, 14336);
+    model.experts = (struct sand_experts){
+        .n = 8, .per_token = 2, .ffn_hidden = 2048, .shared = 1, .dense_layers = 3};
+    struct sand_split splits[SAND_MEMORY_ALIKE];
+    struct sand_memory together[SAND_MEMORY_ALIKE], alone;
+    for (size_t i = 0; i < SAND_MEMORY_ALIKE; i++) {
+        splits[i] = plain(2, 4, 2, 64);
+        splits[i].dp = 16;
+        splits[i].virtual_stages = 2;
+        splits[i].ep = 4;
+        splits[i].imbalance = 1;
+        splits[i].recompute = (enum sand_recompute)(i % 3);
+        splits[i].sequence_parallel = i / 3 % 2 != 0;
+        splits[i].distributed_optimizer = i / 6 % 2 != 0;
+        splits[i].sharding = (enum sand_sharding)(i / 12 % 3);
+        splits[i].shard_group = i >= 36 ? 8 : 0;
+    }
+    sand_memory_estimates(&model, splits, SAND_MEMORY_ALIKE, &h100, &kernels, together);
+    double least_B = together[0].total_B, most_B = least_B;
+    for (size_t i = 0; i < SAND_MEMORY_ALIKE; i++) {
+        sand_memory_estimate(&model, &splits[i], &h100, &kernels, &alone);
+        cr_expect_eq(alone.total_B, together[i].total_B);
+        cr_expect_eq(alone.activations_B, together[i].activations_B);
+        cr_expect_eq(alone.buffers_B, together[i].buffers_B);
+        cr_expect_eq(alone.experts_B, together[i].experts_B);
+        cr_expect_eq(alone.stage, together[i].stage);
+        least_B = fmin(least_B, alone.total_B);
+        most_B = fmax(most_B, alone.total_B);
+    }
+    cr_expect_gt(most_B, 1.5 * least_B);
 }
