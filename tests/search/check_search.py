@@ -25,9 +25,9 @@ def check(holds, what):
         problems.append(what)
 
 
-def search(*args):
+def search(*args, experiment=EXPERIMENT):
     """The program's answer."""
-    return subprocess.run([PROGRAM, "step", EXPERIMENT, "--search", *args], text=True,
+    return subprocess.run([PROGRAM, "step", experiment, "--search", *args], text=True,
                           capture_output=True, check=False)
 
 
@@ -99,12 +99,15 @@ def wrong():
 
 
 def time():
-    """GPT-3 175B on 64 GPUs and Llama-3 405B on 1,024, each within 20 s of processor time."""
-    for args in (("--set", "jobs/job/@model=sandtable:model/gpt3-175b", "--set",
-                  "jobs/job/split/@sequence=2048", "--gpus", "64", "--batch", "1536"),
-                 ("--gpus", "1024", "--batch", "512")):
+    """GPT-3 175B on 64 GPUs, Llama-3 405B on 1,024, DeepSeek-V3 on 256: each in 20 s of processor time."""
+    experts = SOURCE / "examples/deepseek-v3/experiment.xml"
+    for args, experiment in (
+            (("--set", "jobs/job/@model=sandtable:model/gpt3-175b", "--set",
+              "jobs/job/split/@sequence=2048", "--gpus", "64", "--batch", "1536"), EXPERIMENT),
+            (("--gpus", "1024", "--batch", "512"), EXPERIMENT),
+            (("--gpus", "256"), experts)):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        done = search(*args)
+        done = search(*args, experiment=experiment)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
         print(f"{args}: {spent:.1f} s")
