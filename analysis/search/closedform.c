@@ -27,26 +27,34 @@ struct sand_step_question closed_form_question(const struct closed_form *s)
 
 // ---- placements ---------------------------------------------------------------------------------
 
-static int is_of(const struct placement *placement, const struct sand_split *split)
+static int is_of(const struct placement *placement, const struct sand_step_question *question,
+                 int rings)
 {
-    return (placement->split.virtual_stages > 1) == (split->virtual_stages > 1) &&
-           sand_step_rings_alike(&placement->split, split);
+    const struct sand_split *split = &question->job->split;
+    if ((placement->split.virtual_stages > 1) != (split->virtual_stages > 1))
+        return 0;
+    if (rings && !sand_step_rings_alike(&placement->split, split))
+        return 0;
+    return sand_step_layout_suits(&placement->layout, question, rings);
 }
 
-static enum sand_rc find_layout(struct closed_form *s, const struct sand_step_layout **layout)
+// Of the split under way; without `rings` it may have another's.
+static enum sand_rc find_layout(struct closed_form *s, int rings,
+                                const struct sand_step_layout **layout)
 {
-    const struct sand_split *split = &s->job.split;
-    size_t i = 0;
-    while (i < s->n_placements && !is_of(&s->placements[i], split))
-        i++;
-    struct placement *p = &s->placements[i < MOST_PLACEMENTS ? i : 0]; // the first makes room
-    *layout = &p->layout;
-    if (i < s->n_placements)
-        return SAND_OK;
     const struct sand_step_question question = closed_form_question(s);
+    size_t i = 0;
+    while (i < s->n_placements && i < MOST_PLACEMENTS &&
+           !is_of(&s->placements[i], &question, rings))
+        i++;
+    const int is_new = i == s->n_placements || i == MOST_PLACEMENTS;
+    struct placement *p = &s->placements[is_new ? s->n_placements % MOST_PLACEMENTS : i];
+    *layout = &p->layout;
+    if (!is_new)
+        return SAND_OK;
     SAND_TRY(sand_step_layout_find(&question, &p->layout, s->diag));
-    p->split = *split;
-    s->n_placements += i < MOST_PLACEMENTS;
+    p->split = s->job.split;
+    s->n_placements++;
     s->result->layouts++;
     return SAND_OK;
 }
@@ -119,7 +127,7 @@ static enum sand_rc is_worth_it(struct closed_form *s, int fitting, struct floor
     *worth = floors->compute_s < below_s;
     if (!*worth)
         return SAND_OK;
-    SAND_TRY(find_layout(s, &layout));
+    SAND_TRY(find_layout(s, 0, &layout));
     if (floors->all_s <= 0)
         floors->all_s = sand_step_floor(&question, layout);
     *worth = floors->all_s < below_s;
@@ -143,7 +151,7 @@ static enum sand_rc consider(struct closed_form *s, const struct sand_split *spl
         s->result->ruled_out++;
         return SAND_OK;
     }
-    SAND_TRY(find_layout(s, &layout));
+    SAND_TRY(find_layout(s, 1, &layout));
     const struct sand_step_question question = closed_form_question(s);
     sand_step_estimate(&question, layout, &offer.estimate);
     s->result->estimated++;

@@ -6,13 +6,13 @@
 #include "best.h"
 #include "search.h"
 
-// Placements of a frame: without and with virtual stages, whose last stage sends to the first; and
-// with the rings that what is shared out needs.
+// Placements of a frame: without and with virtual stages, whose last stage sends to the first; with
+// the rings that what is shared out needs; with trees or rings, as messages are short or long.
 struct placement {
     struct sand_step_layout layout;
     struct sand_split split; // one that it is of
 };
-enum { MOST_PLACEMENTS = 8 };
+enum { MOST_PLACEMENTS = 24 };
 
 struct closed_form {
     const struct sand_search_question *q;
@@ -21,8 +21,8 @@ struct closed_form {
     uint32_t *nodes;
     struct best overall, by_shape, refused;
     struct placement placements[MOST_PLACEMENTS];
-    size_t n_placements;
-    double least_B; // memory of result->nearest
+    size_t n_placements; // ever found of the frame; of more than fit the first make room
+    double least_B;      // memory of result->nearest
     struct sand_diag *diag;
 };
 

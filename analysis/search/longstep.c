@@ -4,14 +4,14 @@
 
 #include "train.h"
 
-enum { FEW_PASSES = 128, LONG = 4 };
+enum { FEW_PASSES = 128, LEAST_ROUNDS = 3, LONG = 4 };
 
 // Micro-batches of the shorter of the two steps: whole rounds, enough of them to fill the pipeline.
 static uint64_t few_micro_batches(const struct sand_split *split)
 {
     const uint64_t round = split->pp, of_chunk = FEW_PASSES / split->virtual_stages;
     const uint64_t rounds = (of_chunk + round - 1) / round;
-    return (rounds < 2 ? 2 : rounds) * round;
+    return (rounds < LEAST_ROUNDS ? LEAST_ROUNDS : rounds) * round;
 }
 
 static enum sand_rc solve(struct sand_oracle *oracle, const struct sand_step_question *question,

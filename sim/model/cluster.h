@@ -220,7 +220,9 @@ static inline int sand_cluster_group_nodes(const struct sand_cluster *cluster, c
 static inline const struct sand_node_type *
 sand_cluster_slowest_type(const struct sand_cluster *cluster, const uint32_t *nodes, uint32_t n)
 {
-    const struct sand_node_type *slowest = n > 0 ? NULL : cluster->node_type;
+    const struct sand_node_type *slowest = NULL;
+    if (n == 0 || cluster->n_groups == 0)
+        return cluster->node_type;
     for (uint32_t i = 0; i < n; i++) {
         const struct sand_node_type *type = sand_cluster_type_of(cluster, nodes[i]);
         if (!slowest || type->gpu->gemm_bf16_flops < slowest->gpu->gemm_bf16_flops)

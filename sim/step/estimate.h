@@ -13,7 +13,7 @@ enum { SAND_STEP_RATES = 16 }; // kinds of flows, and room for more
 
 // What a placement gives every kind of flow, for all splits that differ in neither tp, cp, pp, dp,
 // rank order, ep, expert_tp, nor in the rings that they need (sand_step_rings_alike) nor in whether
-// chunks are interleaved.
+// chunks are interleaved, if sand_step_layout_suits.
 struct sand_step_layout {
     uint32_t copies; // of a stage
     struct step_ring_shape rings[STEP_RINGS];
@@ -30,6 +30,11 @@ struct sand_step_layout {
 
 // Whether two splits that are alike in all sizes and orders above need the same rings.
 int sand_step_rings_alike(const struct sand_split *a, const struct sand_split *b);
+
+// Whether the question, so far alike, reduces tensor-parallel activations by the same algorithm as
+// the layout, and with `rings` gradients: sizes of messages decide.
+int sand_step_layout_suits(const struct sand_step_layout *layout,
+                           const struct sand_step_question *question, int rings);
 
 // Routes every hop of the question once. O(GPUs x hops).
 enum sand_rc sand_step_layout_find(const struct sand_step_question *question,
@@ -67,8 +72,8 @@ void sand_step_estimate(const struct sand_step_question *question,
 
 // What the closed form is not below, over however many copies and whatever else the replicas share
 // out, if they reduce gradients as often (sand_split_is_sharded): compute, fill, and what follows
-// or joins the passes of one replica, at the layout's rates. Without a layout (NULL) compute and
-// fill.
+// or joins the passes of one replica, at the rates of a layout that suits but for rings. Without
+// one (NULL) compute and fill.
 double sand_step_floor(const struct sand_step_question *question,
                        const struct sand_step_layout *layout);
 

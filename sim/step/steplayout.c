@@ -46,14 +46,23 @@ static double met_share_Bps(const struct step_traffic *traffic, double rate_Bps,
     return least_Bps;
 }
 
+static int has_ring(const struct step_traffic *traffic, uint32_t ring)
+{
+    return traffic->rings[ring].members > 1;
+}
+
 static void fill_rings(const struct step_traffic *traffic, double *ring_load, double *load,
                        uint32_t ring_kind, struct sand_step_layout *layout)
 {
+    if (!has_ring(traffic, ring_kind - STEP_FLOW_RING))
+        return;
     add_loads(traffic, ring_kind, ring_load);
     layout->rate_Bps[ring_kind] = smallest_share_Bps(traffic, ring_load);
     if (!(layout->rate_Bps[ring_kind] > 0))
         return;
     for (uint32_t other = 0; other < STEP_RINGS; other++) {
+        if (!has_ring(traffic, other))
+            continue;
         add_loads(traffic, STEP_FLOW_RING + other, load);
         layout->rings_meet_Bps[ring_kind - STEP_FLOW_RING][other] =
             met_share_Bps(traffic, layout->rate_Bps[ring_kind], ring_load, load);
@@ -105,6 +114,31 @@ int sand_step_rings_alike(const struct sand_split *a, const struct sand_split *b
     const uint32_t used = rings_used(a);
     return used == rings_used(b) &&
            (!(used & in_groups) || sand_split_shards(a) == sand_split_shards(b));
+}
+
+static int ring_suits(const struct step_ring_shape *a, const struct step_ring_shape *b)
+{
+    return a->members == b->members && a->stride == b->stride && a->reduction == b->reduction &&
+           a->scaleup_times == b->scaleup_times;
+}
+
+int sand_step_layout_suits(const struct sand_step_layout *layout,
+                           const struct sand_step_question *question, int rings)
+{
+    const struct sand_split *split = &question->job->split;
+    struct step_traffic traffic = {
+        .question = question, .pp = split->pp, .dp = split->dp * split->cp};
+    step_tp_shape(&traffic);
+    if (traffic.tp.reduction != layout->tp.reduction ||
+        traffic.tp.scaleup_times != layout->tp.scaleup_times)
+        return 0;
+    if (!rings)
+        return 1;
+    step_rings_shape(&traffic, layout->rings);
+    for (int ring = 0; ring < STEP_RINGS; ring++)
+        if (!ring_suits(&traffic.rings[ring], &layout->rings[ring]))
+            return 0;
+    return 1;
 }
 
 enum sand_rc sand_step_layout_find(const struct sand_step_question *question,

@@ -128,17 +128,27 @@ static double gradient_B(const struct step_traffic *traffic, int experts)
     return params * split->grad_B / step_pieces(split, sand_split_layers(model, split, stage, 0));
 }
 
+// Where its members are.
+static void place_ring(const struct step_traffic *traffic, struct step_ring_shape *shape)
+{
+    shape->apart = step_actor_rank(&traffic->question->job->split, shape->stride * traffic->pp);
+    shape->channels = ring_channels(traffic, shape);
+    shape->domains = ring_domains(traffic, shape);
+}
+
 // `reduce_B`: what its reductions of this kind have; 0: none.
-static void use_ring(struct step_traffic *traffic, enum step_ring ring, uint32_t members,
-                     uint32_t stride, enum sand_collective_kind kind, double reduce_B)
+static void use_ring(struct step_traffic *traffic, const struct step_ring_shape *placed,
+                     enum step_ring ring, uint32_t members, uint32_t stride,
+                     enum sand_collective_kind kind, double reduce_B)
 {
     struct step_ring_shape *shape = &traffic->rings[ring];
     if (ring == STEP_RINGS || members < 2)
         return;
     *shape = (struct step_ring_shape){.members = members, .stride = stride};
-    shape->apart = step_actor_rank(&traffic->question->job->split, stride * traffic->pp);
-    shape->channels = ring_channels(traffic, shape);
-    shape->domains = ring_domains(traffic, shape);
+    if (placed && placed[ring].members == members && placed[ring].stride == stride)
+        *shape = placed[ring];
+    else
+        place_ring(traffic, shape);
     const struct step_library library = step_library_of(traffic->question);
     struct step_comm comm = step_ring_comm(shape);
     step_comm_decide(&library, STEP_USE_DP, kind, reduce_B, &comm);
@@ -147,33 +157,35 @@ static void use_ring(struct step_traffic *traffic, enum step_ring ring, uint32_t
 }
 
 // Of one kind of parameters, whose copies are `stride` apart.
-static void use_exchange(struct step_traffic *traffic, const struct step_exchange *e,
-                         uint32_t copies, uint32_t stride, double grad_B)
+static void use_exchange(struct step_traffic *traffic, const struct step_ring_shape *placed,
+                         const struct step_exchange *e, uint32_t copies, uint32_t stride,
+                         double grad_B)
 {
     const int all = e->reduce == STEP_RING_ALL || e->reduce == STEP_RING_EXPERTS;
     // Where weights go over the same hops, those must suit them too.
     const int decides = e->gather != e->reduce ||
                         (e->how == SAND_REDUCE_SCATTER && e->put_together == SAND_ALL_GATHER);
-    use_ring(traffic, e->reduce, all ? copies : e->shards, stride, e->how, decides ? grad_B : 0);
+    use_ring(traffic, placed, e->reduce, all ? copies : e->shards, stride, e->how,
+             decides ? grad_B : 0);
     if (e->gather != e->reduce)
-        use_ring(traffic, e->gather, e->shards, stride, SAND_ALL_GATHER,
+        use_ring(traffic, placed, e->gather, e->shards, stride, SAND_ALL_GATHER,
                  e->put_together == SAND_ALL_GATHER ? grad_B : 0);
     if (e->across != STEP_RINGS && traffic->rings[e->across].members == 0)
-        use_ring(traffic, e->across, copies / e->shards, e->shards * stride, SAND_ALL_REDUCE,
-                 grad_B / e->shards);
+        use_ring(traffic, placed, e->across, copies / e->shards, e->shards * stride,
+                 SAND_ALL_REDUCE, grad_B / e->shards);
 }
 
-void step_rings_shape(struct step_traffic *traffic)
+void step_rings_shape(struct step_traffic *traffic, const struct step_ring_shape *placed)
 {
     const struct sand_split *split = &traffic->question->job->split;
     const enum sand_state_shards cut = traffic->question->job->software->state_shards;
     const struct step_exchange dense = step_exchange_of(split, cut, 0);
-    use_exchange(traffic, &dense, traffic->dp, 1, gradient_B(traffic, 0));
+    use_exchange(traffic, placed, &dense, traffic->dp, 1, gradient_B(traffic, 0));
     if (!step_experts_apart(traffic->question->job->model, split))
         return;
     const struct step_exchange experts = step_exchange_of(split, cut, 1);
     const uint32_t copies = sand_split_expert_copies(split);
-    use_exchange(traffic, &experts, copies, traffic->dp / copies, gradient_B(traffic, 1));
+    use_exchange(traffic, placed, &experts, copies, traffic->dp / copies, gradient_B(traffic, 1));
 }
 
 // ---- hops ---------------------------------------------------------------------------------------

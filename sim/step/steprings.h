@@ -31,8 +31,9 @@ int step_experts_apart(const struct sand_transformer *model, const struct sand_s
 // Pieces that the collectives of a chunk of so many layers are cut into.
 uint32_t step_pieces(const struct sand_split *split, uint32_t layers);
 
-// Fills the shapes of the rings that the split needs. O(actors x divisors).
-void step_rings_shape(struct step_traffic *traffic);
+// Fills the shapes of the rings that the split needs. O(actors x divisors), but for those that are
+// `placed` as far as their algorithm; NULL: none is.
+void step_rings_shape(struct step_traffic *traffic, const struct step_ring_shape *placed);
 
 // Routes all hops of one kind of rings of a stage and rail, as one flow.
 enum sand_rc step_rings_edges(struct step_traffic *traffic, enum step_ring ring, uint32_t stage,

@@ -462,7 +462,7 @@ static struct step_comm comm_shape(const struct step_library *library, uint32_t 
     return (struct step_comm){.ranks = ranks, .domains = domains, .ports = 1, .stride = stride};
 }
 
-static void step_comms_shape(struct step_traffic *traffic)
+void step_tp_shape(struct step_traffic *traffic)
 {
     const struct sand_step_question *q = traffic->question;
     const struct sand_split *split = &q->job->split;
@@ -475,6 +475,14 @@ static void step_comms_shape(struct step_traffic *traffic)
     step_comm_decide(&library, STEP_USE_TP,
                      split->sequence_parallel ? SAND_REDUCE_SCATTER : SAND_ALL_REDUCE, activation_B,
                      &traffic->tp);
+}
+
+static void step_comms_shape(struct step_traffic *traffic)
+{
+    const struct sand_step_question *q = traffic->question;
+    const struct sand_split *split = &q->job->split;
+    const struct step_library library = step_library_of(q);
+    step_tp_shape(traffic);
     traffic->cp = comm_shape(&library, split->cp, split->tp);
     step_comm_decide(&library, STEP_USE_CP, SAND_ALL_GATHER, 0, &traffic->cp);
     traffic->send = (struct step_comm){.ranks = split->pp > 1 ? 2 : 1,
@@ -496,7 +504,7 @@ void step_traffic_shape(const struct sand_step_question *question, struct step_t
         traffic->rails = split->tp;
     traffic->rails_simulated = split->tp / traffic->rails;
     step_comms_shape(traffic);
-    step_rings_shape(traffic);
+    step_rings_shape(traffic, NULL);
     step_experts_shape(traffic);
 }
 

@@ -92,6 +92,8 @@ struct step_traffic {
 // Lays out ranks and tells how rings run, routing nothing: the members from n_actors to experts.
 // O(actors x divisors).
 void step_traffic_shape(const struct sand_step_question *question, struct step_traffic *traffic);
+// Of it how tensor-parallel groups reduce.
+void step_tp_shape(struct step_traffic *traffic);
 
 // Lays out ranks, routes every hop, decides which shared links to leave out (under SAND_FOLD): all
 // but those of `binding` (fabric links, ascending).
