@@ -42,8 +42,13 @@ static void close_setting(struct setting *s)
 static enum sand_rc search(struct setting *s, size_t simulate, struct sand_search_result *result,
                            struct sand_diag *diag)
 {
-    const struct sand_search_question q = {&s->small.cluster, &s->small.kernels, &test_kernels,
-                                           s->small.fabric,   &s->small.job,     simulate, 0};
+    const struct sand_search_question q = {&s->small.cluster,
+                                           &s->small.kernels,
+                                           &test_kernels,
+                                           s->small.fabric,
+                                           &s->small.job,
+                                           simulate,
+                                           0};
     return sand_search(&q, s->oracle, NULL, NULL, result, diag);
 }
 
