@@ -1,6 +1,7 @@
 // Progress bar.
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <inttypes.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -18,6 +19,25 @@ static int is_capable(void)
 {
     const char *term = getenv("TERM");
     return isatty(STDERR_FILENO) && term && strcmp(term, "dumb") != 0;
+}
+
+static const char clear_line[] = "\r\033[K";
+
+// Ends as the signal would have, but not behind a bar.
+static void clear_and_end(int number)
+{
+    const ssize_t written = write(STDERR_FILENO, clear_line, sizeof clear_line - 1);
+    (void)written;
+    signal(number, SIG_DFL);
+    raise(number);
+}
+
+// Of a signal that ends the program; who handles it otherwise keeps it.
+static void handle(int number, void (*from)(int), void (*to)(int))
+{
+    struct sigaction now;
+    if (sigaction(number, NULL, &now) == 0 && now.sa_handler == from)
+        signal(number, to);
 }
 
 void sand_cli_progress_open(struct sand_cli_progress *progress, int quiet)
@@ -47,6 +67,10 @@ void sand_cli_progress_draw(void *self, double done, uint32_t units_done, uint32
         return;
     progress->permille = permille;
     progress->units_done = units_done;
+    if (!progress->shown) {
+        handle(SIGINT, SIG_DFL, clear_and_end);
+        handle(SIGTERM, SIG_DFL, clear_and_end);
+    }
     progress->shown = 1;
     const int width = bar_width((int)sizeof full - 1), filled = (int)(done * width);
     fputc('\r', stderr);
@@ -60,7 +84,10 @@ void sand_cli_progress_draw(void *self, double done, uint32_t units_done, uint32
 
 void sand_cli_progress_close(struct sand_cli_progress *progress)
 {
-    if (progress->shown)
-        fputs("\r\033[K", stderr);
+    if (progress->shown) {
+        fputs(clear_line, stderr);
+        handle(SIGINT, clear_and_end, SIG_DFL);
+        handle(SIGTERM, clear_and_end, SIG_DFL);
+    }
     progress->shown = 0;
 }
