@@ -326,9 +326,10 @@ static void read_recompute(struct sand_step_case *c)
               text);
     if (s->recompute == SAND_RECOMPUTE_PARTIAL) {
         const struct sand_head_widths widths = sand_model_head_widths(&c->model);
-        const double qkv = (widths.q + widths.kv) * c->model.hidden;
+        const double down = c->stack->software->recompute_stops ? c->model.ffn_hidden : 0;
+        const double kept = (widths.q + widths.kv + down) * c->model.hidden;
         const double layer = sand_model_layer_params(&c->model, 0);
-        s->recompute_share = layer > qkv ? 1 - qkv / layer : 1;
+        s->recompute_share = layer > kept ? 1 - kept / layer : 1;
     }
     if (s->recompute == SAND_RECOMPUTE_SELECTIVE && c->stack->selective_share > 0) {
         s->recompute = SAND_RECOMPUTE_PARTIAL;

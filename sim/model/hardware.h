@@ -151,6 +151,7 @@ struct sand_software {
     double ep_multiprocessors; // of a GPU that these occupy while they run beside compute
     int full_graph;            // whole steps run from CUDA graphs: routing waits for no host
     int gathers_tensors;       // sharded parameters one after another, again when recomputed
+    int recompute_stops;       // before the last product of a layer, whose output nothing needs
     int fused_gradients; // added to those of earlier micro-batches by the product that makes them
     double layer_overhead_s; // per layer and micro-batch: launches and gaps
     double step_overhead_s;  // per step

@@ -56,6 +56,12 @@ static const struct spec_field software_fields[] = {
      .doc = "Whether sharded parameters are gathered, and their gradients reduced, one tensor "
             "after another, and gathered a third time where a layer is recomputed whole "
             "(DeepSpeed ZeRO-3 of 2021); else a layer at a time and twice."},
+    {.name = "recompute_stops",
+     SPEC_MEMBER(SPEC_YESNO, struct sand_software, recompute_stops),
+     SPEC_PRESET("no"),
+     .doc = "Whether recomputing a layer stops at what its backward needs, which the output of its "
+            "last product is not (PyTorch's checkpoint without re-entrance, early stop; JAX, whose "
+            "compiler drops it); else the whole forward runs again (Megatron-LM)."},
     {.name = "fused_gradients",
      SPEC_MEMBER(SPEC_YESNO, struct sand_software, fused_gradients),
      SPEC_PRESET("yes"),

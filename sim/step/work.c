@@ -41,17 +41,21 @@ static int is_last(const struct step_setting *set, uint32_t stage, uint32_t chun
 // ----------------------------------------------------------
 
 // Two all-reduces a layer and direction; with sequence parallelism each is a reduce-scatter and an
-// all-gather of the same bytes (Korthikanti et al. 2022, section 4.2).
-static void set_tp(const struct step_setting *set, double layers, double forwards, double backwards,
+// all-gather of the same bytes (Korthikanti et al. 2022, section 4.2). A recomputation that stops
+// before the last product has none behind it.
+static void set_tp(const struct step_setting *set, double layers, double again,
                    struct step_chunk *chunk)
 {
-    const double passes[2] = {forwards, backwards};
-    const double times = 2 * layers * set->q->job->software->tp_exposed;
-    for (int call = 0; call < 2; call++)
+    const struct sand_software *software = set->q->job->software;
+    const int stops = software->recompute_stops && set->split->recompute == SAND_RECOMPUTE_FULL;
+    const double times = 2 * layers * software->tp_exposed;
+    for (int call = 0; call < 2; call++) {
+        const double passes[2] = {1, 1 + (call == 0 && stops ? again / 2 : again)};
         for (int b = 0; b < 2; b++) {
             chunk->tp_B[b] += times * passes[b] * set->calls.tp[call].hop_B;
             chunk->tp_latency_s[b] += times * passes[b] * set->calls.tp[call].latency_s;
         }
+    }
 }
 
 static int is_gathered(const struct step_setting *set)
@@ -118,7 +122,7 @@ void step_chunk_passes_set(const struct step_setting *set, const struct step_tra
     const double reduces = experts > 0 && set->split->tp > 1
                                ? layers - experts + experts * (1 + step_experts_tp(set)) / 2
                                : layers;
-    set_tp(set, reduces, 1, 1 + again, chunk);
+    set_tp(set, reduces, again, chunk);
     step_experts_set(set, traffic, experts, 1, 1 + again, chunk);
     set_cp(set, layers, 1, 2 + again, chunk);
 }

@@ -189,12 +189,14 @@ static void add_projections(const struct recipe *recipe, const struct sand_trans
     add_matrix(recipe, t, shard->q, latent->q_rank, sum);
 }
 
-static void add_ffn(const struct recipe *recipe, const struct shard *shard, struct products *sum)
+// Into the FFN's columns, and down from them.
+static void add_ffn(const struct recipe *recipe, const struct shard *shard, struct products *sum,
+                    struct products *down)
 {
     if (shard->ffn <= 0.0) // experts alone
         return;
     add_matrix(recipe, shard->tokens, shard->ffn_in, shard->hidden, sum);
-    add_matrix(recipe, shard->tokens, shard->hidden, shard->ffn, sum);
+    add_matrix(recipe, shard->tokens, shard->hidden, shard->ffn, down);
 }
 
 // FlashAttention counts: 4 t k d per head over the k keys that a query sees, half of the sequence
@@ -317,13 +319,13 @@ static void add_grouped(const struct recipe *recipe, const struct routed *routed
 // Router, in 16 bit, and experts.
 static void add_experts(const struct recipe *recipe, const struct sand_transformer *model,
                         const struct shard *shard, const struct routed *routed,
-                        struct products *sum)
+                        struct products *sum, struct products *down)
 {
     struct recipe router = *recipe;
     router.precision = SAND_BF16;
     add_matrix(&router, shard->tokens * shard->norm_share, model->experts.n, shard->hidden, sum);
     add_grouped(recipe, routed, routed->ffn_in, shard->hidden, sum);
-    add_grouped(recipe, routed, shard->hidden, routed->ffn, sum);
+    add_grouped(recipe, routed, shard->hidden, routed->ffn, down);
 }
 
 // Sorting tokens by expert and back, activation and casts, both directions.
@@ -354,12 +356,13 @@ static double ways_up_s(const struct sand_cost *cost, const struct sand_transfor
     return sum_s;
 }
 
+// Of a layer whose forward takes so long, `down_s` of it the last product.
 static double recompute_s(const struct sand_cost *cost, const struct sand_transformer *model,
                           const struct shard *shard, const struct sand_split *split,
-                          double forward_s, double attention_forward_s)
+                          double forward_s, double down_s, double attention_forward_s)
 {
     if (split->recompute == SAND_RECOMPUTE_FULL)
-        return forward_s;
+        return forward_s - (cost->software->recompute_stops ? down_s : 0.0);
     if (split->recompute == SAND_RECOMPUTE_PARTIAL)
         return split->recompute_share * forward_s;
     if (split->recompute == SAND_RECOMPUTE_NONE)
@@ -376,22 +379,24 @@ void sand_cost_layer(const struct sand_cost *cost, const struct sand_transformer
     struct sand_layer_times core = {0};
     attention(cost, &shard, split, &core);
     const struct recipe recipe = recipe_of(cost, split, split->precision);
-    struct products products = {0};
+    struct products products = {0}, down = {0};
     add_projections(&recipe, model, &shard, &products);
-    add_ffn(&recipe, &shard, &products);
+    add_ffn(&recipe, &shard, &products, &down);
     double spread_s = norm_activation_s(cost, &shard) + qkv_traffic_s(cost, &shard) +
                       cast_s(cost, &shard, split->precision) + cost->software->layer_overhead_s;
     if (kind & SAND_LAYER_EXPERTS) {
         const struct routed routed = routed_of(model, split, &shard);
-        add_experts(&recipe, model, &shard, &routed, &products);
+        add_experts(&recipe, model, &shard, &routed, &products, &down);
         spread_s += expert_traffic_s(cost, &shard, &routed, split->precision) +
                     (cost->software->full_graph ? 0 : cost->kernels->expert_overhead_s);
     }
+    add_products(down, &products);
     times->forward_s = products.forward_s + core.forward_s + spread_s / 3.0;
     times->backward_s =
         products.inputs_s + products.weights_s + core.backward_s + spread_s * 2.0 / 3.0;
     times->weights_s = products.weights_s;
-    times->recompute_s = recompute_s(cost, model, &shard, split, times->forward_s, core.forward_s);
+    times->recompute_s =
+        recompute_s(cost, model, &shard, split, times->forward_s, down.forward_s, core.forward_s);
 }
 
 void sand_cost_head(const struct sand_cost *cost, const struct sand_transformer *model,

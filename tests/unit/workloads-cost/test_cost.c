@@ -232,6 +232,21 @@ Test(cost, layer_overhead_is_one_third_forward)
     cr_assert_float_eq(after.backward_s - before.backward_s, 2.0, 1e-9);
 }
 
+// The output of the last product is nobody's input backwards.
+Test(cost, a_recomputation_that_stops_lacks_the_last_product)
+{
+    struct sand_layer_times whole, stopped;
+    split.recompute = SAND_RECOMPUTE_FULL;
+    sand_cost_layer(&cost, &model, &split, 0, &whole);
+    software.recompute_stops = 1;
+    sand_cost_layer(&cost, &model, &split, 0, &stopped);
+    const double last_s = sand_cost_gemm_s(&cost, SAND_BF16, 8192, 4096, 14336);
+    cr_assert_gt(last_s, 0);
+    cr_assert_float_eq(whole.recompute_s - stopped.recompute_s, last_s, 1e-12);
+    near(stopped.forward_s, whole.forward_s, "forward");
+    near(stopped.backward_s, whole.backward_s, "backward");
+}
+
 Test(cost, recompute_full_is_a_forward_selective_is_the_cheap_part)
 {
     kernels.norm_B = 56;
