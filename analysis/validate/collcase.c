@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "csvrows.h"
 #include "namewords.h"
 
 enum { MOST_GPUS = 1 << 20 }; // of a row: its fabric is built
@@ -88,15 +89,25 @@ static double number(const char *text)
     return *end == '\0' ? value : 0;
 }
 
+// Bytes and GPUs are whole, so "1,024" is no decimal comma there; in a time it may be one.
+static double counted(const struct sand_coll_case *c, enum sand_coll_column column)
+{
+    char plain[SAND_CSV_NUMBER];
+    return number(sand_csv_ungrouped(c->cell[column], plain));
+}
+
 static uint32_t whole(const struct sand_coll_case *c, enum sand_coll_column column)
 {
-    const double value = number(c->cell[column]);
+    const double value = counted(c, column);
     return value >= 1 && value <= 1e9 && value == (double)(uint32_t)value ? (uint32_t)value : 0;
 }
 
 static void note_bad_number(struct sand_coll_case *c, enum sand_coll_column column)
 {
-    if (c->cell[column][0] != '\0' && !(number(c->cell[column]) > 0))
+    const int counts =
+        column == SAND_COLL_BYTES || column == SAND_COLL_GPUS || column == SAND_COLL_NODES;
+    if (c->cell[column][0] != '\0' &&
+        !((counts ? counted(c, column) : number(c->cell[column])) > 0))
         judge(c, SAND_COLL_SKIPPED, "%s \"%.40s\" is no positive number", names[column],
               c->cell[column]);
 }
@@ -156,7 +167,7 @@ static void read_kind(struct sand_coll_case *c)
 // The time, or what gives it: nccl-tests' definitions of its bandwidths.
 static void read_measured(struct sand_coll_case *c)
 {
-    const double bytes = number(c->cell[SAND_COLL_BYTES]);
+    const double bytes = counted(c, SAND_COLL_BYTES);
     const double algbw = number(c->cell[SAND_COLL_ALGBW]) * 1e9;
     const double busbw = number(c->cell[SAND_COLL_BUSBW]) * 1e9;
     const double factor = sand_collective_bus_factor(c->collective.kind, c->collective.ranks);

@@ -51,6 +51,16 @@ static void note_control(struct reading *r, const char *text, size_t length)
     }
 }
 
+// How people and spreadsheets write that there is nothing to write.
+static int is_nothing(const char *text, size_t length)
+{
+    static const char *const words[] = {"-", "--", "\xe2\x80\x93", "\xe2\x80\x94", "n/a", "na"};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (strlen(words[i]) == length && strncasecmp(text, words[i], length) == 0)
+            return 1;
+    return 0;
+}
+
 static void take_field(void *bytes, size_t length, void *self)
 {
     struct reading *r = self;
@@ -61,7 +71,7 @@ static void take_field(void *bytes, size_t length, void *self)
         char *copy = sand_arena_alloc(&r->rows->arena, length + 1, 1);
         if (copy == NULL)
             r->rc = SAND_ERR_NOMEM;
-        else if (length > 0)
+        else if (length > 0 && !is_nothing(bytes, length))
             memcpy(copy, bytes, length);
         r->row[r->column_of[r->field]] = copy;
     }
@@ -270,6 +280,23 @@ static enum sand_rc parse(struct reading *r, struct sand_diag *diag)
     }
     csv_free(&r->parser);
     return rc;
+}
+
+const char *sand_csv_ungrouped(const char *text, char plain[SAND_CSV_NUMBER])
+{
+    static const char digits[] = "0123456789";
+    size_t n = strspn(text, digits), groups = 0;
+    if (n == 0 || n > 3)
+        return text;
+    memcpy(plain, text, n);
+    for (text += n; text[0] == ',' && strspn(text + 1, digits) == 3 && n + 4 < SAND_CSV_NUMBER;
+         text += 4, n += 3, groups++)
+        memcpy(plain + n, text + 1, 3);
+    const size_t rest = strlen(text);
+    if (groups == 0 || rest >= SAND_CSV_NUMBER - n)
+        return text - n - groups;
+    memcpy(plain + n, text, rest + 1);
+    return plain;
 }
 
 enum sand_rc sand_csv_rows_read(const char *path, const char *const *names, size_t n_columns,

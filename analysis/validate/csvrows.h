@@ -9,10 +9,14 @@
 #include "diag.h"
 #include "mem.h"
 
-enum { SAND_CSV_COLUMNS = 64 }; // at most that a caller names
+enum {
+    SAND_CSV_COLUMNS = 64, // at most that a caller names
+    SAND_CSV_NUMBER = 32
+};
 
 struct sand_csv_rows {
-    // Row after row, n_columns + 1 each: the cells in the caller's order, "" where empty, then NULL
+    // Row after row, n_columns + 1 each: the cells in the caller's order, "" where empty or where
+    // they say so ("-", "N/A"), then NULL
     // or what is wrong with the row, whose other cells then are "". The first cell names the row:
     // "line 17" where the file has no name.
     const char **cells;
@@ -35,5 +39,9 @@ enum sand_rc sand_csv_rows_read(const char *path, const char *const *names, size
                                 uint64_t needed, struct sand_csv_rows *rows,
                                 struct sand_diag *diag);
 void sand_csv_rows_clear(struct sand_csv_rows *rows);
+
+// A whole number as spreadsheets group it, without its commas: "131,072" in `plain`; any other text
+// as it is.
+const char *sand_csv_ungrouped(const char *text, char plain[SAND_CSV_NUMBER]);
 
 #endif

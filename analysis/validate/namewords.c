@@ -92,3 +92,25 @@ int sand_name_contains(const char *name, const char *part)
 {
     return part == NULL || strstr(name, part) != NULL;
 }
+
+static int says_here(const char *text, const char *word)
+{
+    for (; *word != '\0'; word++) {
+        const int joins = *text == '-' || *text == '_' || *text == ' ';
+        if (*word == '-')
+            text += joins;
+        else if (tolower((unsigned char)*text) == tolower((unsigned char)*word))
+            text++;
+        else
+            return 0;
+    }
+    return 1;
+}
+
+int sand_name_says(const char *text, const char *word)
+{
+    for (; *text != '\0'; text++)
+        if (says_here(text, word))
+            return 1;
+    return 0;
+}

@@ -14,4 +14,8 @@ int sand_name_words(const char *rule, const char *name);
 int sand_name_begins(const char *name, const char *prefix);
 int sand_name_contains(const char *name, const char *part);
 
+// Whether `text` contains `word` in any case; a hyphen in the word stands for one of "-_ " or
+// nothing: "zero1", "ZeRO 1" and "ZERO_1" say "ZeRO-1".
+int sand_name_says(const char *text, const char *word);
+
 #endif

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "csvrows.h"
 #include "namewords.h"
 #include "stepfind.h"
 #include "steprest.h"
@@ -62,8 +63,8 @@ const char *sand_step_column_rule(enum sand_step_column column)
 // A positive whole number; 0 if the cell is empty or holds something else.
 static uint32_t whole(const struct sand_step_case *c, enum sand_step_column column)
 {
-    char *end = NULL;
-    const char *text = cell(c, column);
+    char *end = NULL, plain[SAND_CSV_NUMBER];
+    const char *text = sand_csv_ungrouped(cell(c, column), plain);
     const double value = strtod(text, &end);
     if (end == text || *end != '\0' || !(value >= 1) || value > 1e9 ||
         value != (double)(uint32_t)value)
@@ -201,7 +202,7 @@ struct word {
 static int find_word(const char *text, const struct word *words, size_t n, int otherwise)
 {
     for (size_t i = 0; i < n; i++)
-        if (strcasestr(text, words[i].text) != NULL)
+        if (sand_name_says(text, words[i].text))
             return words[i].value;
     return otherwise;
 }
@@ -257,12 +258,13 @@ static uint32_t shard_group_of(const struct sand_step_case *c)
     const char *text = cell(c, SAND_STEP_SHARDING);
     uint32_t group = 0;
     for (size_t i = 0; group == 0 && i < sizeof before / sizeof before[0]; i++) {
-        const char *at = strstr(text, before[i]);
+        const char *at = strcasestr(text, before[i]);
         for (at = at ? at + strlen(before[i]) : ""; *at >= '0' && *at <= '9' && group < 1000000;
              at++)
             group = 10 * group + (uint32_t)(*at - '0');
     }
-    if (group == 0 && (strstr(text, "HSDP") != NULL || strstr(text, "in slice") != NULL))
+    if (group == 0 && (sand_name_says(text, "HSDP") || sand_name_says(text, "hybrid-shard") ||
+                       strstr(text, "in slice") != NULL))
         group = gpus_per_domain(c, whole(c, SAND_STEP_GPUS)) / s->tp;
     return group < s->dp * s->cp ? group : 0;
 }
@@ -272,11 +274,21 @@ static void read_sharding(struct sand_step_case *c)
     enum { NOTHING, STATE, GRADIENTS, PARAMETERS, BLANK };
     static const struct word words[] = {{"SHARD_GRAD_OP", GRADIENTS},
                                         {"ZeRO-2", GRADIENTS},
+                                        {"stage-2", GRADIENTS},
+                                        {"NO-SHARD", NOTHING},
+                                        {"hybrid-shard", PARAMETERS},
+                                        {"full-shard", PARAMETERS},
+                                        {"fully-shard", PARAMETERS},
                                         {"FSDP", PARAMETERS},
                                         {"HSDP", PARAMETERS},
                                         {"ZeRO-3", PARAMETERS},
+                                        {"stage-3", PARAMETERS},
+                                        {"ZeRO-0", NOTHING},
+                                        {"stage-0", NOTHING},
                                         {"none", NOTHING},
                                         {"ZeRO-1", STATE},
+                                        {"stage-1", STATE},
+                                        {"dist-opt", STATE},
                                         {"distributed", STATE},
                                         {"optimizer", STATE},
                                         {"DDP", NOTHING}};
@@ -295,12 +307,20 @@ static void read_sharding(struct sand_step_case *c)
     s->buckets = buckets_of(c);
 }
 
+static int says_no(const char *text)
+{
+    return strcmp(text, "0") == 0 || strcasecmp(text, "no") == 0 || strcasecmp(text, "off") == 0 ||
+           strcasecmp(text, "false") == 0;
+}
+
 // "y", "yes", "n", "no" and what follows them; blank is as the stack does.
 static void read_sequence_parallel(struct sand_step_case *c)
 {
     const char *text = cell(c, SAND_STEP_SEQUENCE_PARALLEL);
-    const int yes = sand_name_begins(text, "y") || sand_name_begins(text, "true");
-    const int no = sand_name_begins(text, "n") || sand_name_begins(text, "false");
+    const int yes = sand_name_begins(text, "y") || sand_name_begins(text, "true") ||
+                    strcmp(text, "1") == 0 || strcasecmp(text, "on") == 0;
+    const int no =
+        says_no(text) || (sand_name_begins(text, "n") && !sand_name_begins(text, "not "));
     if (text[0] != '\0' && !yes && !no)
         judge(c, SAND_STEP_ILL, "seq_parallel \"%.40s\" is neither yes nor no", text);
     c->job.split.sequence_parallel =
@@ -320,7 +340,7 @@ static void read_recompute(struct sand_step_case *c)
     if (text[0] == '\0' && c->recipe != NULL && c->recipe->recompute != NULL)
         text = c->recipe->recompute;
     s->recompute = (enum sand_recompute)WORD(text, words, SAND_RECOMPUTE_NONE);
-    if (text[0] != '\0' && WORD(text, words, -1) < 0)
+    if (text[0] != '\0' && WORD(text, words, -1) < 0 && !says_no(text))
         judge(c, SAND_STEP_SKIPPED,
               "recompute \"%.40s\" is not modelled; write none, selective, full, minimal or qkv",
               text);
@@ -339,11 +359,10 @@ static void read_recompute(struct sand_step_case *c)
 
 static void read_precision(struct sand_step_case *c)
 {
-    static const struct word words[] = {{"nvfp4", SAND_NVFP4},
-                                        {"rowwise", SAND_FP8_ROW},
-                                        {"fp8", SAND_FP8},
-                                        {"bf16", SAND_BF16},
-                                        {"fp16", SAND_FP16}};
+    static const struct word words[] = {{"nvfp4", SAND_NVFP4}, {"row-wise", SAND_FP8_ROW},
+                                        {"fp8", SAND_FP8},     {"float8", SAND_FP8},
+                                        {"bf16", SAND_BF16},   {"bfloat16", SAND_BF16},
+                                        {"fp16", SAND_FP16},   {"float16", SAND_FP16}};
     const char *text = cell(c, SAND_STEP_PRECISION);
     if (text[0] == '\0') {
         judge(c, SAND_STEP_ILL, "precision is not given");
@@ -411,7 +430,11 @@ static void read_experts(struct sand_step_case *c)
     const uint64_t gpus = (uint64_t)s->tp * s->cp * s->dp;
     const int fits =
         gpus % ((uint64_t)s->ep * s->tp) == 0 && c->model.experts.ffn_hidden % s->tp == 0;
-    if (s->expert_tp == 0 && !fits)
+    // Some stacks take whole experts, but not where EP is too small to share them out: there they
+    // are cut like the rest, which is Megatron's default (--expert-tensor-parallel-size).
+    if (s->expert_tp > 0 && ((uint64_t)s->ep * s->expert_tp) % s->tp != 0 && fits)
+        s->expert_tp = 0;
+    else if (s->expert_tp == 0 && !fits)
         s->expert_tp = 1;
 }
 
