@@ -33,7 +33,8 @@ static const char doc[] =
     "Replays the jobs of a CSV (plain, .xz or .gz) on an empty cluster, of one-GPU nodes unless "
     "--gpus-per-node says else, and compares the start times with the file's, to a millisecond. "
     "Columns: job_id, submit_s, nodes, "
-    "runtime_s, walltime_s, start_s; others are ignored. A job runs min(runtime, walltime); equal "
+    "runtime_s, walltime_s, start_s; others are ignored. A job runs min(runtime, walltime); one "
+    "whose walltime is empty, 0 or negative has none, and the report counts these. Equal "
     "submit times queue in the order of the rows. Exit status 1 if any job starts at another time.";
 
 static const struct argp_option options[] = {
@@ -141,6 +142,25 @@ static void print_difference(const struct sand_schedule_difference *difference)
                difference->start_s - row->start_s);
 }
 
+// Readers who take a walltime of 0 for a limit have to learn that it is none.
+static void print_unlimited(const struct sand_schedule_trace *trace)
+{
+    const struct sand_schedule_row *first = NULL;
+    size_t n = 0;
+    for (size_t i = 0; i < trace->n; i++) {
+        if (trace->rows[i].request_ns > 0)
+            continue;
+        if (!first)
+            first = &trace->rows[i];
+        n++;
+    }
+    if (first)
+        printf(
+            "%zu of %zu jobs have no walltime (empty, 0 or negative), the first in line %ld: they "
+            "run their run time, and no policy that goes by requests knows their end\n",
+            n, trace->n, first->line);
+}
+
 static void print_report(const struct options *o, const struct sand_schedule_trace *trace,
                          const struct sand_schedule_report *report)
 {
@@ -149,6 +169,7 @@ static void print_report(const struct options *o, const struct sand_schedule_tra
         printf("of %" PRIu32 " GPUs, %s, ", o->gpus_per_node, o->place);
     printf("under %s, a decision per %s\n", o->policy.type,
            o->events == SAND_EVENTS_EACH ? "event" : "instant");
+    print_unlimited(trace);
     printf("mean wait %.3f s; of the file %.3f s\n", report->mean_wait_s, report->file_mean_wait_s);
     printf("%zu of %zu jobs start at another time than the file says%s\n", report->n_differ,
            trace->n, report->n_differ > 0 ? "; the first:" : "");

@@ -282,6 +282,8 @@ WRONG = (  # what, rows, further options, exit status, words that the output has
     ("another policy", GOOD, ("--policy", "schedule/fifo"), 1, ("1 of 3 jobs",)),
     ("within a millisecond", (GOOD[0], GOOD[1], "c,1,1,3,3,1.0009\n"), (), 0, ("0 of 3 jobs",)),
     ("a run beyond the request", ("a,0,2,99,10,0\n",) + GOOD[1:], (), 0, ("0 of 3 jobs",)),
+    ("walltimes that are none", (GOOD[0], "b,1,4,5,0,10\n", "c,1,1,3,,1\n"), (), 1,  # c may not pass b
+     ("2 of 3 jobs have no walltime", "the first in line 3", "1 of 3 jobs start")),
     ("a job above the machine", GOOD + ("d,2,5,1,1,20\n",), (), 3, (":5:", "larger than the machine")),
     ("a job of no nodes", GOOD + ("d,2,0,1,1,20\n",), (), 3, (":5:",)),
     ("a run that is no number", GOOD + ("d,2,1,soon,1,20\n",), (), 3, (":5:",)),
