@@ -149,6 +149,7 @@ static void read_kind(struct sand_coll_case *c)
                  {"pointtopoint", SAND_SEND},
                  {"p2p", SAND_SEND},
                  {"broadcast", SAND_BROADCAST},
+                 {"bcast", SAND_BROADCAST}, // MPI's
                  {"reduce", SAND_REDUCE}};
     char word[64];
     squeeze(c->cell[SAND_COLL_COLLECTIVE], word, sizeof word);

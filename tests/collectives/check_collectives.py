@@ -91,7 +91,7 @@ def row_of(**cells):
     """A good row, with other cells."""
     row = {"id": "C-x-001", "source": "s", "platform": "p", "gpu": "H100-SXM-80G", "gpus": "16",
            "nodes": "2", "network": "NDR400x8", "collective": "all_reduce_perf",
-           "message_bytes": "1048576", "time_us": "100"}
+           "algo": "", "proto": "", "message_bytes": "1048576", "time_us": "100"}
     return {**row, **cells}
 
 
@@ -114,6 +114,10 @@ def wrong(scratch):
                for gpu, machine in (("H100 PCIe", "h100-pcie"), ("NVIDIA A100-PCIE-40GB", "a100-pcie-40g"),
                                     ("A100 80GB PCIe", "a100-pcie"), ("V100-PCIe-32GB", "v100-pcie"),
                                     ("H100-SXM-80G", "h100"), ("A100 40GB", "a100-40g"))],
+             ({"message_bytes": "1,048,576", "algo": "-", "proto": "N/A"}, "1 rows", 0),
+             ({"gpus": "1,024", "nodes": "n/a"}, "1 rows", 0), ({"collective": "Bcast"}, "1 rows", 0),
+             ({"gpus": "1,02"}, 'gpus "1,02" is no positive number', 3),
+             ({"time_us": "6,000"}, 'time_us "6,000" is no positive number', 3),
              ({"message_bytes": "64M", "collective": "All-to-All"}, "1 rows", 0)]
     for cells, said, status in cases:
         with open(table, "w", encoding="utf-8", newline="") as file:
