@@ -172,6 +172,10 @@ def wrong(scratch):
                      encoding="utf-8")
     done = run(SAMPLE, "--rules", rules)
     check(done.returncode == 3 and "none" in done.stderr, f"a stack without software: {done.stderr}")
+    later = Path(scratch) / "later.csv"  # a page of known software that no rule names
+    later.write_text(SAMPLE.read_text(encoding="utf-8").replace("torchtitan repo", "torchtitan v9"), encoding="utf-8")
+    done = run(later)
+    check("\ntorchtitan-later " in done.stdout, f"later software: {done.stdout[:600]}")
     no_rows(Path(scratch))
     outputs(Path(scratch))
 
