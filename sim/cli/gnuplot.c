@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <spawn.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -47,9 +48,7 @@ static enum sand_rc run_gnuplot(int script, struct sand_diag *diag)
         error = posix_spawnp(&pid, name, &actions, NULL, argv, environ);
     posix_spawn_file_actions_destroy(&actions);
     if (error != 0)
-        return sand_fail(diag, SAND_ERR_IO,
-                         "--plot needs gnuplot, which cannot be started: %s; install it, or plot "
-                         "the figures yourself",
+        return sand_fail(diag, SAND_ERR_IO, "--plot needs gnuplot, which cannot be started: %s",
                          strerror(error));
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
         ;
@@ -58,12 +57,29 @@ static enum sand_rc run_gnuplot(int script, struct sand_diag *diag)
                : sand_fail(diag, SAND_ERR_IO, "gnuplot failed; what it said stands above");
 }
 
+static int is_installed(void)
+{
+    const char *dirs = getenv("PATH");
+    char path[4096];
+    while (dirs && *dirs) {
+        const int length = (int)strcspn(dirs, ":");
+        const int n = snprintf(path, sizeof path, "%.*s/gnuplot", length, dirs);
+        if (n > 0 && (size_t)n < sizeof path && access(path, X_OK) == 0)
+            return 1;
+        dirs += length + (dirs[length] == ':');
+    }
+    return 0;
+}
+
 enum sand_rc sand_gnuplot_check(const char *path, struct sand_diag *diag)
 {
-    return find_terminal(path)
-               ? SAND_OK
-               : sand_fail(diag, SAND_ERR_USAGE,
-                           "--plot is \"%s\": must end with .png, .svg or .pdf", path);
+    if (!find_terminal(path))
+        return sand_fail(diag, SAND_ERR_USAGE, "--plot is \"%s\": must end with .png, .svg or .pdf",
+                         path);
+    return is_installed() ? SAND_OK
+                          : sand_fail(diag, SAND_ERR_IO,
+                                      "--plot needs gnuplot, which is in no directory of PATH; "
+                                      "install it, or plot the figures yourself");
 }
 
 enum sand_rc sand_gnuplot_draw(const char *path, void (*write)(const void *data, FILE *script),

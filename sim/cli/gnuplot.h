@@ -7,7 +7,8 @@
 
 #include "diag.h"
 
-// SAND_ERR_USAGE unless the name ends with .png, .svg or .pdf: to be asked before long work.
+// SAND_ERR_USAGE unless the name ends with .png, .svg or .pdf, SAND_ERR_IO if there is no gnuplot:
+// to be asked before long work.
 enum sand_rc sand_gnuplot_check(const char *path, struct sand_diag *diag);
 
 // Draws what `write` writes of `data`: a script without terminal and output, which stand already.

@@ -22,7 +22,7 @@ struct sweep_verb {
     struct sand_cli_cache cache;
     struct sand_arena arena; // texts made of options
     struct sand_factors factors;
-    const char *out_dir, *plot;
+    const char *out_dir, *csv, *plot;
     size_t figures[FIGURES_MOST], n_figures;
     uint32_t jobs; // 0: not given
     int force, quiet;
@@ -61,13 +61,14 @@ static const struct argp_option options[] = {
     {"quiet", 'q', NULL, 0, "No progress bar and no tables", 0},
     {0}};
 
-// Usage errors of rooms that know no argp.
-static void or_usage(struct argp_state *state, enum sand_rc rc, struct sand_diag *diag)
+// Errors of rooms that know no argp.
+static void or_leave(struct argp_state *state, enum sand_rc rc, struct sand_diag *diag)
 {
-    if (rc == SAND_ERR_NOMEM)
-        argp_failure(state, sand_rc_exit_status(rc), 0, "out of memory");
+    const char *text = diag->n_messages > 0 ? diag->messages[0].text : sand_rc_text(rc);
+    if (rc == SAND_ERR_USAGE)
+        argp_error(state, "%s", text);
     if (rc != SAND_OK)
-        argp_error(state, "%s", diag->messages[diag->n_messages - 1].text);
+        argp_failure(state, sand_rc_exit_status(rc), 0, "%s", text);
     sand_diag_clear(diag);
 }
 
@@ -76,7 +77,7 @@ static void add_figure(struct sweep_verb *o, struct argp_state *state, const cha
     struct sand_diag diag = {0};
     if (o->n_figures == FIGURES_MOST)
         argp_error(state, "at most %d figures are printed; DIR/sweep.csv has all", FIGURES_MOST);
-    or_usage(state, sand_swept_find(name, &o->figures[o->n_figures++], &diag), &diag);
+    or_leave(state, sand_swept_find(name, &o->figures[o->n_figures++], &diag), &diag);
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -90,13 +91,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_VARY:
     case KEY_ALONG:
-        or_usage(state, sand_factors_add(&o->factors, arg, key == KEY_ALONG, &diag), &diag);
+        or_leave(state, sand_factors_add(&o->factors, arg, key == KEY_ALONG, &diag), &diag);
         return 0;
     case KEY_FIGURE:
         add_figure(o, state, arg);
         return 0;
     case KEY_PLOT:
-        or_usage(state, sand_gnuplot_check(arg, &diag), &diag);
+        or_leave(state, sand_gnuplot_check(arg, &diag), &diag);
         o->plot = arg;
         return 0;
     case 'o':
@@ -176,6 +177,26 @@ static enum sand_rc take_all(struct sweep_verb *o, const struct sand_sweep_point
     return SAND_OK;
 }
 
+// DIR/sweep.csv, unless somebody else's file has that name.
+static enum sand_rc choose_csv(struct sweep_verb *o, struct sand_diag *diag)
+{
+    char head[7] = "";
+    o->csv = sand_arena_printf(&o->arena, "%s/sweep.csv", o->out_dir);
+    if (!o->csv)
+        return sand_fail(diag, SAND_ERR_NOMEM, "out of memory");
+    FILE *file = o->force ? NULL : fopen(o->csv, "r");
+    if (!file)
+        return SAND_OK;
+    const size_t n = fread(head, 1, sizeof head - 1, file);
+    fclose(file);
+    if (n == sizeof head - 1 && strcmp(head, "point,") == 0)
+        return SAND_OK;
+    return sand_fail(diag, SAND_ERR_USAGE,
+                     "%s: exists and is no table of a sweep; overwrite it with --force, or choose "
+                     "another directory with -o",
+                     o->csv);
+}
+
 static enum sand_rc write_csv(struct sweep_verb *o, const struct sand_swept *swept,
                               struct sand_diag *diag)
 {
@@ -186,13 +207,10 @@ static enum sand_rc write_csv(struct sweep_verb *o, const struct sand_swept *swe
         return sand_fail(diag, SAND_ERR_NOMEM, "out of memory");
     enum sand_rc rc = sand_swept_csv(swept, out, diag);
     fclose(out);
-    const char *path = sand_arena_printf(&o->arena, "%s/sweep.csv", o->out_dir);
-    if (rc == SAND_OK && !path)
-        rc = sand_fail(diag, SAND_ERR_NOMEM, "out of memory");
     if (rc == SAND_OK)
-        rc = sand_file_write(path, text, size, diag);
+        rc = sand_file_write(o->csv, text, size, diag);
     if (rc == SAND_OK && !o->quiet)
-        fprintf(stderr, "every figure: %s\n", path);
+        fprintf(stderr, "every figure: %s\n", o->csv);
     free(text); // open_memstream's own
     return rc;
 }
@@ -254,6 +272,7 @@ static enum sand_rc execute(struct sweep_verb *o, int *interrupted, struct sand_
         o->out_dir = sand_arena_printf(&o->arena, "out/%s-sweep", name);
     if (!o->out_dir)
         return sand_fail(diag, SAND_ERR_NOMEM, "out of memory");
+    SAND_TRY(choose_csv(o, diag));
     struct sand_sweep_points points = {.jobs = o->jobs > 0 ? o->jobs : sand_cli_processors(),
                                        .force = o->force,
                                        .quiet = o->quiet,

@@ -124,6 +124,10 @@ static void add_job(struct sand_world *w, const struct sand_world_job *j)
     t->planned += j->planned;
     if (j->start_ns < 0)
         return;
+    if (t->last_ns == 0 || j->start_ns < t->first_ns)
+        t->first_ns = j->start_ns;
+    if (end_of(w, j) > t->last_ns)
+        t->last_ns = end_of(w, j);
     const double gpus = (double)j->gpus;
     const double neighbours_s = sand_s_from_ns(j->neighbours_ns);
     const double transfers_s = sand_s_from_ns(j->transfers_ns);
@@ -145,19 +149,23 @@ static void add_job(struct sand_world *w, const struct sand_world_job *j)
     }
 }
 
-// Variance over mean of the counts per whole day (sample variance); NaN for under two days or no
-// interruption.
+// Variance over mean of the counts per whole day between the first start and the last end (sample
+// variance), for nothing is interrupted on other days; NaN for under two days or no interruption.
 static double dispersion(const struct sand_world *w)
 {
+    const int64_t day_ns = INT64_C(86400) * SAND_NS_PER_S;
+    const size_t begin = (size_t)((w->totals.first_ns + day_ns - 1) / day_ns);
+    const size_t last = (size_t)(w->totals.last_ns / day_ns);
+    const size_t end = last < w->n_days ? last : w->n_days;
     double sum = 0, squares = 0;
-    for (size_t i = 0; i < w->n_days; i++)
+    for (size_t i = begin; i < end; i++)
         sum += w->day_counts[i];
-    if (w->n_days < 2 || sum <= 0)
+    if (end < begin + 2 || sum <= 0)
         return NAN;
-    const double mean = sum / (double)w->n_days;
-    for (size_t i = 0; i < w->n_days; i++)
+    const double n = (double)(end - begin), mean = sum / n;
+    for (size_t i = begin; i < end; i++)
         squares += (w->day_counts[i] - mean) * (w->day_counts[i] - mean);
-    return squares / (double)(w->n_days - 1) / mean;
+    return squares / (n - 1) / mean;
 }
 
 // A child's time lies inside its parent's: roots alone, or it would count twice.

@@ -223,6 +223,7 @@ struct sand_world_totals {
     double tokens;
     int n_tokens;
     uint64_t incidents, planned;
+    int64_t first_ns, last_ns; // while a job had started and not all had ended; last 0: none had
 };
 
 // Numbers of jobs and the slots they are in.

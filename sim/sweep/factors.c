@@ -125,8 +125,9 @@ static enum sand_rc place(struct sand_factors *factors, struct sand_factor *fact
     factor->dimension = before->dimension;
     if (factor->n != before->n)
         return sand_fail(diag, SAND_ERR_USAGE,
-                         "%s has %" PRIu32 " values, but %s, along which it goes, has %" PRIu32,
-                         factor->path, factor->n, before->path, before->n);
+                         "%s has %" PRIu32 " value%s, but %s, along which it goes, has %" PRIu32,
+                         factor->path, factor->n, factor->n == 1 ? "" : "s", before->path,
+                         before->n);
     return SAND_OK;
 }
 

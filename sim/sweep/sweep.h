@@ -12,7 +12,7 @@
 struct sand_jobset;
 
 // Raised whenever equal input may give other results; part of every journal line and results file.
-#define SAND_PHYSICS_VERSION "5"
+#define SAND_PHYSICS_VERSION "6"
 
 // A library and its version, for the run record.
 struct sand_library {

@@ -5,9 +5,9 @@ import shlex
 import signal
 import time
 
-from cli_runner import SOURCE, Report, Scratch, run, spawn
+from cli_runner import SOURCE, Report, Scratch, environment, run, spawn
 
-OK, UNIT, USAGE, INPUT = 0, 1, 2, 3
+OK, UNIT, USAGE, INPUT, IO = 0, 1, 2, 3, 4
 
 SPARES = "policies/@hot_spares"
 SWEEP = ["sweep", "small.xml", "--replications", "2", "--vary", f"{SPARES}=0,1", "--vary", "@duration=20d,40d"]
@@ -73,6 +73,14 @@ def bad_points(report, scratch):
         report.check(done.returncode == USAGE and told in done.stderr, f"{words}: {done.stderr}")
 
 
+def no_gnuplot(report, scratch):
+    """Whoever has no gnuplot need not wait for the runs to learn it."""
+    done = run(["sweep", "small.xml", "-o", "none", "--vary", f"{SPARES}=0,1", "--plot", "x.svg"], scratch,
+               environment(PATH="/nowhere"))
+    report.check(done.returncode == IO and "needs gnuplot" in done.stderr, f"exit {done.returncode}: {done.stderr}")
+    report.check(not (scratch / "none").exists(), "nothing is run before")
+
+
 def foreign_results(report, scratch):
     """Results of another experiment in a point's directory are not touched, and the others go on."""
     other = scratch / "foreign" / "hot_spares=0"
@@ -82,6 +90,12 @@ def foreign_results(report, scratch):
     report.check(done.returncode == USAGE and "exists and is of another experiment" in done.stderr, done.stderr)
     report.check((other / "results.h5").read_bytes() == before, "foreign results are overwritten")
     report.check("hot_spares=1" in results(scratch / "foreign"), "the other point is run")
+    table = scratch / "mine" / "sweep.csv"
+    table.parent.mkdir()
+    table.write_text("a,b\n1,2\n")
+    mine = run(["sweep", "small.xml", "-o", "mine", "--vary", f"{SPARES}=0,1"], scratch)
+    report.check(mine.returncode == USAGE and "is no table of a sweep" in mine.stderr, mine.stderr)
+    report.check(table.read_text() == "a,b\n1,2\n" and not results(table.parent), "somebody's table is touched")
     done = run(["sweep", "small.xml", "-o", "foreign", "--vary", f"{SPARES}=0,1", "--force"], scratch)
     report.check(done.returncode == OK and (other / "results.h5").read_bytes() != before, done.stderr)
 
@@ -125,6 +139,7 @@ def main():
         found = points_are_runs(report, scratch)
         values_are_added(report, scratch, found)
         bad_points(report, scratch)
+        no_gnuplot(report, scratch)
         foreign_results(report, scratch)
         interrupted(report, scratch)
         page_is_true(report, scratch)

@@ -490,25 +490,44 @@ Test(replay_faults, waits_with_one_of_two_replaced)
     cr_assert_float_eq(incident(1)->wait_nodes_s, 500, 1e-9);
 }
 
-// The variance over mean of interruptions per day: by hand from the incidents' dates.
+// The variance over mean of the counts of `days` days from `first` on, by hand from the incidents.
+static double dispersion_of(int first, int days)
+{
+    double counts[20] = {0}, mean = 0, squares = 0;
+    for (size_t i = 0; i < N_ROWS(&kept, incidents); i++) {
+        const int64_t day = incident(i)->fault_ns / S(86400);
+        if (day >= first && day < first + days)
+            counts[day - first]++;
+    }
+    for (int d = 0; d < days; d++)
+        mean += counts[d] / days;
+    for (int d = 0; d < days; d++)
+        squares += (counts[d] - mean) * (counts[d] - mean);
+    return squares / (days - 1) / mean;
+}
+
 Test(replay_faults, dispersion_of_daily_counts)
 {
     case_set(&c, 8, 20 * 86400 + 3600);
     case_job(&c, "a", 8, 0, 10, 0);
     case_fault(&c, "hang", 4 * 86400, SAND_REMEDY_RESTART, 0, 0, 60, 0);
     case_run_well(&c, &kept);
-    double counts[20] = {0}, mean = 0, squares = 0;
-    for (size_t i = 0; i < N_ROWS(&kept, incidents); i++) {
-        const int64_t day = incident(i)->fault_ns / S(86400);
-        if (day < 20)
-            counts[day]++;
-    }
-    for (int d = 0; d < 20; d++)
-        mean += counts[d] / 20;
-    for (int d = 0; d < 20; d++)
-        squares += (counts[d] - mean) * (counts[d] - mean);
     cr_assert_gt(N_ROWS(&kept, incidents), 20);
-    cr_assert_float_eq(ROWS(&kept, replications)[0].dispersion, squares / 19 / mean, 1e-9);
+    cr_assert_float_eq(ROWS(&kept, replications)[0].dispersion, dispersion_of(0, 20), 1e-9);
+}
+
+// Days on which nothing runs have nothing that could be interrupted: they are no calm days.
+Test(replay_faults, dispersion_is_of_the_days_of_jobs)
+{
+    case_set(&c, 8, 40 * 86400);
+    struct sand_job_spec *job = case_job(&c, "a", 8, 5 * 86400, 10, 86400); // ten days of steps
+    case_saves(&c, job, "3600s", SAND_SAVE_BLOCKING, 1, 1e9);
+    case_fault(&c, "hang", 4 * 86400, SAND_REMEDY_RESTART, 0, 0, 60, 0);
+    case_run_well(&c, &kept);
+    const int last = (int)(ROWS(&kept, jobs)[0].end_ns / S(86400));
+    cr_assert_gt(last, 12);
+    cr_assert_lt(last, 25);
+    cr_assert_float_eq(ROWS(&kept, replications)[0].dispersion, dispersion_of(5, last - 5), 1e-9);
 }
 
 // A recorded job that saves is cut into steps of a second: saves of 5 s every 100 s, a fault costs
