@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "comparisonfigures.h"
+#include "csvtext.h"
 #include "filegate.h"
 #include "summaryparts.h"
 #include "swept.h"
@@ -140,22 +141,6 @@ enum sand_rc sand_swept_print(const struct sand_swept *swept, const size_t *figu
 // ---- CSV
 // ----------------------------------------------------------------------------------------
 
-// Quoted where it must be (RFC 4180).
-static void put_cell(FILE *out, const char *text)
-{
-    if (strpbrk(text, ",\"\n\r") == NULL) {
-        fputs(text, out);
-        return;
-    }
-    fputc('"', out);
-    for (; *text; text++) {
-        if (*text == '"')
-            fputc('"', out);
-        fputc(*text, out);
-    }
-    fputc('"', out);
-}
-
 // "recovery, mean" is recovery_mean_s, "facility energy, MWh" facility_energy_J: words by "_", and
 // the SI unit in place of people's.
 static void put_column(FILE *out, const struct sand_compared_figure *figure)
@@ -189,7 +174,7 @@ static void put_head(const struct sand_swept *swept, FILE *out)
     fputs("point", out);
     for (size_t i = 0; i < swept->n_columns; i++) {
         fputc(',', out);
-        put_cell(out, swept->columns[i]);
+        sand_csv_text(out, swept->columns[i]);
     }
     fputs(",replication", out);
     for (size_t f = 0; f < n; f++) {
@@ -204,10 +189,10 @@ static void put_run(const struct sand_swept *swept, const struct sand_swept_poin
 {
     size_t n;
     sand_compared_figures(&n);
-    put_cell(out, point->name);
+    sand_csv_text(out, point->name);
     for (size_t i = 0; i < swept->n_columns; i++) {
         fputc(',', out);
-        put_cell(out, point->levels[i]);
+        sand_csv_text(out, point->levels[i]);
     }
     fprintf(out, ",%u", point->replications[r]);
     for (size_t f = 0; f < n; f++) {

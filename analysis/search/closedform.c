@@ -1,5 +1,6 @@
-// The closed form over the whole space of splits. SPDX-License-Identifier: GPL-2.0-or-later
+// The closed form over the whole space of splits.
 // Bounds come before it: what cannot be kept any more is not worked out.
+// SPDX-License-Identifier: GPL-2.0-or-later
 #include "closedform.h"
 
 #include <math.h>

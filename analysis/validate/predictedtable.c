@@ -5,24 +5,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "csvtext.h"
 #include "mem.h"
 #include "store.h"
-
-// Quoted only where RFC 4180 asks for it.
-static void write_text(FILE *out, const char *text)
-{
-    if (strpbrk(text, ",\"\r\n") == NULL) {
-        fputs(text, out);
-        return;
-    }
-    fputc('"', out);
-    for (; *text; text++) {
-        if (*text == '"')
-            fputc('"', out);
-        fputc(*text, out);
-    }
-    fputc('"', out);
-}
 
 static void write_number(FILE *out, double value)
 {
@@ -40,7 +25,7 @@ void sand_predicted_csv(const struct sand_predicted_table *t, FILE *out)
             if (k > 0)
                 fputc(',', out);
             if (t->columns[k].text)
-                write_text(out, t->columns[k].text(t->results, i));
+                sand_csv_text(out, t->columns[k].text(t->results, i));
             else
                 write_number(out, t->columns[k].number(t->results, i));
         }

@@ -5,7 +5,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "clirun.h"
 #include "jobset.h"
 
 static enum sand_rc no_memory(struct sand_diag *diag)
@@ -82,7 +81,8 @@ static void point_progress(void *self, double done, uint32_t units_done, uint32_
 // Processes are shared out where there are more of them than points.
 static uint32_t jobs_of_point(const struct sand_sweep_points *points, uint32_t replications)
 {
-    const uint32_t share = points->jobs > points->n ? points->jobs / points->n : 1;
+    const uint32_t jobs = sand_cli_run_jobs(points->run);
+    const uint32_t share = jobs > points->n ? jobs / points->n : 1;
     return share < replications ? share : replications;
 }
 
@@ -94,11 +94,10 @@ static enum sand_rc run_experiment(const struct sand_sweep_points *points,
     struct sand_jobset *jobset = NULL;
     struct sand_sweep_report report;
     SAND_TRY(sand_cli_check(experiment, NULL, &jobset, diag));
-    struct sand_sweep_options options = sand_cli_sweep_options(points->cache);
+    struct sand_sweep_options options = sand_cli_sweep_options(points->run);
     options.out_dir = point->dir;
     options.n_replications = experiment->replications;
     options.jobs = jobs_of_point(points, experiment->replications);
-    options.force = points->force;
     options.jobset = jobset;
     options.progress = point_progress;
     options.progress_self = outbox;
@@ -195,8 +194,9 @@ enum sand_rc sand_sweep_points_run(struct sand_sweep_points *points, struct sand
 {
     struct sand_cli_progress progress;
     struct running running = {points, &progress};
+    const uint32_t jobs = sand_cli_run_jobs(points->run);
     struct sand_pool pool = {.n_units = points->n,
-                             .jobs = points->jobs < points->n ? points->jobs : points->n,
+                             .jobs = jobs < points->n ? jobs : points->n,
                              .body = point_body,
                              .commit = point_commit,
                              .progress = draw_progress,
@@ -209,7 +209,7 @@ enum sand_rc sand_sweep_points_run(struct sand_sweep_points *points, struct sand
         pool.units[i].number = i;
         pool.units[i].inbox.fd = -1;
     }
-    sand_cli_progress_open(&progress, points->quiet);
+    sand_cli_progress_open(&progress, points->run->quiet);
     progress.unit = "points";
     draw_progress(&running, &pool);
     enum sand_rc rc = sand_pool_run(&pool, diag);

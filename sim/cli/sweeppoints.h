@@ -3,7 +3,7 @@
 #ifndef SAND_SIM_CLI_SWEEPPOINTS_H
 #define SAND_SIM_CLI_SWEEPPOINTS_H
 
-#include "cli.h"
+#include "clirun.h"
 #include "factors.h"
 #include "mem.h"
 #include "pool.h"
@@ -17,9 +17,8 @@ struct sand_sweep_point {
 struct sand_sweep_points {
     struct sand_sweep_point *points;
     uint32_t n;
-    uint32_t jobs; // processes at a time, all in all
-    int force, quiet, interrupted;
-    const struct sand_cli_cache *cache;
+    const struct sand_cli_run *run; // its --jobs are of all points together
+    int interrupted;
     struct sand_arena arena;
 };
 

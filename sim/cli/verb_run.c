@@ -9,17 +9,6 @@
 #include "spec.h"
 #include "sweep.h"
 
-enum { KEY_REPLICATIONS = 256, KEY_SEED, KEY_FORCE };
-
-struct run_options {
-    struct sand_cli_load load;
-    struct sand_cli_cache cache;
-    struct sand_arena arena; // texts made of options
-    const char *out_dir;
-    uint32_t jobs; // 0: not given
-    int force, quiet;
-};
-
 static const char doc[] =
     "Examples:\n"
     "  sandtable run experiment.xml\n"
@@ -30,66 +19,16 @@ static const char doc[] =
     "and DIR/results.run.json. An interrupted run goes on where it stopped when it is given again, "
     "of a finished one the summary is printed.";
 
-static const struct argp_option options[] = {
-    {"output", 'o', "DIR", 0, "Directory of the results; default: out/NAME of the experiment", 0},
-    {"replications", KEY_REPLICATIONS, "N", 0, "Replications instead of the experiment's", 0},
-    {"seed", KEY_SEED, "N", 0, "Seed instead of the experiment's", 0},
-    {"jobs", 'j', "N", 0, "Processes at a time; default: one per processor", 0},
-    {"force", KEY_FORCE, NULL, 0, "Run again, and overwrite results that exist", 0},
-    {"quiet", 'q', NULL, 0, "No progress bar and no summary", 0},
-    {0}};
-
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-    struct run_options *run = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &run->load;
-        state->child_inputs[1] = &run->cache;
-        return 0;
-    case 'o':
-        run->out_dir = arg;
-        return 0;
-    case 'j':
-        run->jobs = sand_cli_count(state, "--jobs", arg, 1);
-        return 0;
-    case 'q':
-        run->quiet = 1;
-        return 0;
-    case KEY_REPLICATIONS:
-        sand_cli_count(state, "--replications", arg, 1);
-        sand_cli_set_attribute(&run->load, state, &run->arena, "replications", arg);
-        return 0;
-    case KEY_SEED:
-        sand_cli_set_attribute(&run->load, state, &run->arena, "seed", arg);
-        return 0;
-    case KEY_FORCE:
-        run->force = 1;
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-static enum sand_rc default_dir(struct run_options *run, const struct sand_experiment *experiment,
-                                struct sand_diag *diag)
-{
-    if (!run->out_dir)
-        run->out_dir = sand_arena_printf(&run->arena, "out/%s", experiment->name);
-    return run->out_dir ? SAND_OK : sand_fail(diag, SAND_ERR_NOMEM, "out of memory");
-}
-
-static enum sand_rc sweep(struct run_options *run, const struct sand_experiment *experiment,
+static enum sand_rc sweep(struct sand_cli_run *run, const struct sand_experiment *experiment,
                           const struct sand_jobset *jobset, struct sand_sweep_report *report,
                           struct sand_diag *diag)
 {
     struct sand_cli_progress progress;
-    const uint32_t jobs = run->jobs > 0 ? run->jobs : sand_cli_processors();
-    struct sand_sweep_options sweep_options = sand_cli_sweep_options(&run->cache);
+    const uint32_t jobs = sand_cli_run_jobs(run);
+    struct sand_sweep_options sweep_options = sand_cli_sweep_options(run);
     sweep_options.out_dir = run->out_dir;
     sweep_options.jobs = jobs < experiment->replications ? jobs : experiment->replications;
     sweep_options.n_replications = experiment->replications;
-    sweep_options.force = run->force;
     sweep_options.jobset = jobset;
     sweep_options.progress = sand_cli_progress_draw;
     sweep_options.progress_self = &progress;
@@ -100,7 +39,7 @@ static enum sand_rc sweep(struct run_options *run, const struct sand_experiment 
 }
 
 // The jobs of a mix arrive until the end, so that some are always left: counted, but no failure.
-static enum sand_rc finish(const struct run_options *run, const struct sand_experiment *experiment,
+static enum sand_rc finish(const struct sand_cli_run *run, const struct sand_experiment *experiment,
                            struct sand_diag *diag)
 {
     struct sand_arena arena = {0};
@@ -118,7 +57,7 @@ static enum sand_rc finish(const struct run_options *run, const struct sand_expe
     return rc;
 }
 
-static enum sand_rc execute(struct run_options *run, struct sand_sweep_report *report,
+static enum sand_rc execute(struct sand_cli_run *run, struct sand_sweep_report *report,
                             struct sand_diag *diag)
 {
     struct sand_spec *spec = NULL;
@@ -127,7 +66,7 @@ static enum sand_rc execute(struct run_options *run, struct sand_sweep_report *r
     struct sand_jobset *jobset = NULL;
     enum sand_rc rc = sand_cli_check(experiment, NULL, &jobset, diag);
     if (rc == SAND_OK)
-        rc = default_dir(run, experiment, diag);
+        rc = sand_cli_run_dir(run, experiment->name, "", diag);
     if (rc == SAND_OK && !run->quiet)
         sand_jobset_report(jobset, stdout);
     if (rc == SAND_OK)
@@ -143,10 +82,10 @@ static enum sand_rc execute(struct run_options *run, struct sand_sweep_report *r
 
 static enum sand_rc run(int argc, char **argv)
 {
-    static const struct argp_child children[] = {
-        {&sand_cli_load_argp, 0, NULL, 0}, {&sand_cli_cache_argp, 0, NULL, 0}, {0}};
-    static const struct argp argp = {options, parse, "EXPERIMENT.xml", doc, children, NULL, NULL};
-    struct run_options run_options = {0};
+    static const struct argp_child children[] = {{&sand_cli_run_argp, 0, NULL, 0}, {0}};
+    static const struct argp argp = {
+        NULL, sand_cli_pass_input, "EXPERIMENT.xml", doc, children, NULL, NULL};
+    struct sand_cli_run run_options = {0};
     struct sand_sweep_report report = {0};
     struct sand_diag diag = {0};
     char *command = sand_cli_quote_command(argc, argv);
@@ -157,8 +96,7 @@ static enum sand_rc run(int argc, char **argv)
         fprintf(stderr, "to go on: %s\n", command);
     free(command); // open_memstream's own
     sand_diag_clear(&diag);
-    sand_cli_load_clear(&run_options.load);
-    sand_arena_clear(&run_options.arena);
+    sand_cli_run_clear(&run_options);
     return rc;
 }
 

@@ -14,18 +14,14 @@
 #include "sweeppoints.h"
 #include "swept.h"
 
-enum { KEY_REPLICATIONS = 256, KEY_SEED, KEY_FORCE, KEY_VARY, KEY_ALONG, KEY_FIGURE, KEY_PLOT };
+enum { KEY_VARY = 256, KEY_ALONG, KEY_FIGURE, KEY_PLOT };
 enum { FIGURES_MOST = 16 };
 
 struct sweep_verb {
-    struct sand_cli_load load;
-    struct sand_cli_cache cache;
-    struct sand_arena arena; // texts made of options
+    struct sand_cli_run run;
     struct sand_factors factors;
-    const char *out_dir, *csv, *plot;
+    const char *csv, *plot;
     size_t figures[FIGURES_MOST], n_figures;
-    uint32_t jobs; // 0: not given
-    int force, quiet;
 };
 
 static const char doc[] =
@@ -35,7 +31,8 @@ static const char doc[] =
     "      --vary \"policies/@hot_spares=0,8\" --plot detect.svg\n"
     "\n"
     "Runs the experiment once for every combination of the values, each in a process and in a "
-    "directory of its own in DIR, which is named after its values and holds what `sandtable run` "
+    "directory of its own in DIR (out/NAME-sweep), which is named after its values and holds what "
+    "`sandtable run` "
     "writes. Prints the figures of all of them side by side, and writes every figure of every "
     "replication to DIR/sweep.csv. Given again, it goes on where it stopped; values that are added "
     "are run beside those that are there.";
@@ -53,12 +50,6 @@ static const struct argp_option options[] = {
      0},
     {"plot", KEY_PLOT, "FILE", 0,
      "Draw the first figure over the first path: .png, .svg or .pdf, by gnuplot", 0},
-    {"output", 'o', "DIR", 0, "Directory of the results; default: out/NAME-sweep", 0},
-    {"replications", KEY_REPLICATIONS, "N", 0, "Replications instead of the experiment's", 0},
-    {"seed", KEY_SEED, "N", 0, "Seed instead of the experiment's", 0},
-    {"jobs", 'j', "N", 0, "Processes at a time; default: one per processor", 0},
-    {"force", KEY_FORCE, NULL, 0, "Run again, and overwrite results that exist", 0},
-    {"quiet", 'q', NULL, 0, "No progress bar and no tables", 0},
     {0}};
 
 // Errors of rooms that know no argp.
@@ -86,8 +77,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     struct sand_diag diag = {0};
     switch (key) {
     case ARGP_KEY_INIT:
-        state->child_inputs[0] = &o->load;
-        state->child_inputs[1] = &o->cache;
+        state->child_inputs[0] = &o->run;
         return 0;
     case KEY_VARY:
     case KEY_ALONG:
@@ -99,25 +89,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_PLOT:
         or_leave(state, sand_gnuplot_check(arg, &diag), &diag);
         o->plot = arg;
-        return 0;
-    case 'o':
-        o->out_dir = arg;
-        return 0;
-    case 'j':
-        o->jobs = sand_cli_count(state, "--jobs", arg, 1);
-        return 0;
-    case 'q':
-        o->quiet = 1;
-        return 0;
-    case KEY_REPLICATIONS:
-        sand_cli_count(state, "--replications", arg, 1);
-        sand_cli_set_attribute(&o->load, state, &o->arena, "replications", arg);
-        return 0;
-    case KEY_SEED:
-        sand_cli_set_attribute(&o->load, state, &o->arena, "seed", arg);
-        return 0;
-    case KEY_FORCE:
-        o->force = 1;
         return 0;
     case ARGP_KEY_END:
         if (o->factors.n == 0)
@@ -158,8 +129,8 @@ static enum sand_rc name_levels(const struct sand_factors *factors, uint32_t poi
 static enum sand_rc take_all(struct sweep_verb *o, const struct sand_sweep_points *points,
                              struct sand_swept *swept, struct sand_diag *diag)
 {
-    const char **columns = sand_arena_alloc(&o->arena, o->factors.n + 1, sizeof *columns);
-    swept->points = sand_arena_alloc(&o->arena, points->n, sizeof *swept->points);
+    const char **columns = sand_arena_alloc(&o->run.arena, o->factors.n + 1, sizeof *columns);
+    swept->points = sand_arena_alloc(&o->run.arena, points->n, sizeof *swept->points);
     if (!columns || !swept->points)
         return sand_fail(diag, SAND_ERR_NOMEM, "out of memory");
     for (uint32_t i = 0; i < o->factors.n; i++)
@@ -169,10 +140,10 @@ static enum sand_rc take_all(struct sweep_verb *o, const struct sand_sweep_point
     swept->n_points = points->n;
     for (uint32_t i = 0; i < points->n; i++) {
         swept->points[i].name = points->points[i].name;
-        if (name_levels(&o->factors, i, &swept->points[i], &o->arena) != SAND_OK)
+        if (name_levels(&o->factors, i, &swept->points[i], &o->run.arena) != SAND_OK)
             return sand_fail(diag, SAND_ERR_NOMEM, "out of memory");
         if (points->points[i].rc == SAND_OK)
-            SAND_TRY(take_point(&points->points[i], &swept->points[i], &o->arena, diag));
+            SAND_TRY(take_point(&points->points[i], &swept->points[i], &o->run.arena, diag));
     }
     return SAND_OK;
 }
@@ -181,10 +152,10 @@ static enum sand_rc take_all(struct sweep_verb *o, const struct sand_sweep_point
 static enum sand_rc choose_csv(struct sweep_verb *o, struct sand_diag *diag)
 {
     char head[7] = "";
-    o->csv = sand_arena_printf(&o->arena, "%s/sweep.csv", o->out_dir);
+    o->csv = sand_arena_printf(&o->run.arena, "%s/sweep.csv", o->run.out_dir);
     if (!o->csv)
         return sand_fail(diag, SAND_ERR_NOMEM, "out of memory");
-    FILE *file = o->force ? NULL : fopen(o->csv, "r");
+    FILE *file = o->run.force ? NULL : fopen(o->csv, "r");
     if (!file)
         return SAND_OK;
     const size_t n = fread(head, 1, sizeof head - 1, file);
@@ -209,7 +180,7 @@ static enum sand_rc write_csv(struct sweep_verb *o, const struct sand_swept *swe
     fclose(out);
     if (rc == SAND_OK)
         rc = sand_file_write(o->csv, text, size, diag);
-    if (rc == SAND_OK && !o->quiet)
+    if (rc == SAND_OK && !o->run.quiet)
         fprintf(stderr, "every figure: %s\n", o->csv);
     free(text); // open_memstream's own
     return rc;
@@ -232,7 +203,7 @@ static enum sand_rc report(struct sweep_verb *o, const struct sand_sweep_points 
     SAND_TRY(take_all(o, points, &swept, diag));
     if (o->n_figures == 0)
         o->n_figures = sand_swept_usual(&swept, o->figures, FIGURES_MOST);
-    if (!o->quiet)
+    if (!o->run.quiet)
         SAND_TRY(sand_swept_print(&swept, o->figures, o->n_figures, sand_style_of(stdout), stdout,
                                   diag));
     SAND_TRY(write_csv(o, &swept, diag));
@@ -249,13 +220,14 @@ static enum sand_rc name_experiment(struct sweep_verb *o, const char **name, str
 {
     struct sand_sweep_points points = {0};
     struct sand_spec *spec = NULL;
-    enum sand_rc rc = sand_sweep_points_make(&o->factors, &o->load, "", &points, diag), first = rc;
+    enum sand_rc rc = sand_sweep_points_make(&o->factors, &o->run.load, "", &points, diag),
+                 first = rc;
     struct sand_diag later = {0}; // the first point's errors are enough
     for (uint32_t i = 0; first == SAND_OK && i < points.n && !spec; i++)
         rc = sand_cli_load_spec(&points.points[i].load, &spec, i == 0 ? diag : &later);
     if (spec) {
         sand_diag_clear(diag); // the point says it again when it is run
-        *name = sand_arena_strdup(&o->arena, sand_spec_experiment(spec)->name);
+        *name = sand_arena_strdup(&o->run.arena, sand_spec_experiment(spec)->name);
         rc = *name ? SAND_OK : sand_fail(diag, SAND_ERR_NOMEM, "out of memory");
     }
     sand_spec_free(spec);
@@ -268,18 +240,13 @@ static enum sand_rc execute(struct sweep_verb *o, int *interrupted, struct sand_
 {
     const char *name = NULL;
     SAND_TRY(name_experiment(o, &name, diag));
-    if (!o->out_dir)
-        o->out_dir = sand_arena_printf(&o->arena, "out/%s-sweep", name);
-    if (!o->out_dir)
-        return sand_fail(diag, SAND_ERR_NOMEM, "out of memory");
+    SAND_TRY(sand_cli_run_dir(&o->run, name, "-sweep", diag));
     SAND_TRY(choose_csv(o, diag));
-    struct sand_sweep_points points = {.jobs = o->jobs > 0 ? o->jobs : sand_cli_processors(),
-                                       .force = o->force,
-                                       .quiet = o->quiet,
-                                       .cache = &o->cache};
-    enum sand_rc rc = sand_sweep_points_make(&o->factors, &o->load, o->out_dir, &points, diag);
+    struct sand_sweep_points points = {.run = &o->run};
+    enum sand_rc rc =
+        sand_sweep_points_make(&o->factors, &o->run.load, o->run.out_dir, &points, diag);
     if (rc == SAND_OK)
-        rc = sand_dir_make(o->out_dir, diag);
+        rc = sand_dir_make(o->run.out_dir, diag);
     if (rc == SAND_OK) {
         rc = sand_sweep_points_run(&points, diag);
         *interrupted = points.interrupted;
@@ -294,8 +261,7 @@ static enum sand_rc execute(struct sweep_verb *o, int *interrupted, struct sand_
 
 static enum sand_rc run(int argc, char **argv)
 {
-    static const struct argp_child children[] = {
-        {&sand_cli_load_argp, 0, NULL, 0}, {&sand_cli_cache_argp, 0, NULL, 0}, {0}};
+    static const struct argp_child children[] = {{&sand_cli_run_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {options, parse, "EXPERIMENT.xml", doc, children, NULL, NULL};
     struct sweep_verb o = {0};
     struct sand_diag diag = {0};
@@ -308,9 +274,8 @@ static enum sand_rc run(int argc, char **argv)
         fprintf(stderr, "to go on: %s\n", command);
     free(command); // open_memstream's own
     sand_diag_clear(&diag);
-    sand_cli_load_clear(&o.load);
+    sand_cli_run_clear(&o.run);
     sand_factors_clear(&o.factors);
-    sand_arena_clear(&o.arena);
     return rc;
 }
 

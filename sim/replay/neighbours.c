@@ -1,4 +1,5 @@
-// Shares a job's loss out among its neighbours. SPDX-License-Identifier: GPL-2.0-or-later
+// Shares a job's loss out among its neighbours.
+// SPDX-License-Identifier: GPL-2.0-or-later
 #include "neighbours.h"
 
 #include <math.h>

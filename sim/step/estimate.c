@@ -229,18 +229,23 @@ static struct step_traffic shape_of(const struct sand_step_layout *layout)
     return shape;
 }
 
+// With what the copies exchange on their rings, or without.
 static struct stages work_out_stages(const struct step_setting *set,
                                      const struct sand_step_layout *layout,
-                                     const struct step_header *h)
+                                     const struct step_header *h, int rings)
 {
     const struct step_traffic shape = shape_of(layout);
     struct stages all = choose_stages(set->split->pp);
     for (uint32_t i = 0; i < all.n; i++)
         for (uint32_t c = 0; c < set->split->virtual_stages; c++) {
             struct step_chunk chunk = {0};
-            step_chunk_set(set, &shape, all.number[i], c, &chunk);
+            if (rings)
+                step_chunk_set(set, &shape, all.number[i], c, &chunk);
+            else
+                step_chunk_passes_set(set, &shape, all.number[i], c, &chunk);
             add_passes(h, layout, &chunk, c == 0, &all.stage[i]);
-            add_rings(layout, &chunk, c == 0, &all.stage[i]);
+            if (rings)
+                add_rings(layout, &chunk, c == 0, &all.stage[i]);
         }
     return all;
 }
@@ -461,7 +466,7 @@ static struct stages find_phases(struct step_setting *set, const struct sand_ste
     set->seen = seen;
     const int runs = step_calls_find(set, &shape, NULL) == SAND_OK;
     step_header_set(set, h);
-    const struct stages all = work_out_stages(set, layout, h);
+    const struct stages all = work_out_stages(set, layout, h, 1);
     set->seen = NULL;
     const double send_s = one_send_s(h, layout);
     const double without_s = pipeline_s(&all, h, 0);
@@ -518,22 +523,6 @@ static double passes_floor_s(const struct stages *all, const struct step_header 
     return fill_and_work_s(all, h->micro_batches) + 2 * send_s * ((double)h->pp * h->chunks - 1);
 }
 
-// Without anything on the rings.
-static struct stages work_out_passes(const struct step_setting *set,
-                                     const struct sand_step_layout *layout,
-                                     const struct step_header *h)
-{
-    const struct step_traffic shape = shape_of(layout);
-    struct stages all = choose_stages(set->split->pp);
-    for (uint32_t i = 0; i < all.n; i++)
-        for (uint32_t c = 0; c < set->split->virtual_stages; c++) {
-            struct step_chunk chunk = {0};
-            step_chunk_passes_set(set, &shape, all.number[i], c, &chunk);
-            add_passes(h, layout, &chunk, c == 0, &all.stage[i]);
-        }
-    return all;
-}
-
 double sand_step_floor(const struct sand_step_question *question,
                        const struct sand_step_layout *layout)
 {
@@ -553,7 +542,7 @@ double sand_step_floor(const struct sand_step_question *question,
     }
     step_header_set(&set, &h);
     h.sharded = 0;
-    const struct stages all = work_out_passes(&set, layout, &h);
+    const struct stages all = work_out_stages(&set, layout, &h, 0);
     const double passes_s = passes_floor_s(&all, &h, one_send_s(&h, layout));
     return BELOW * (passes_s + step_optimizer_s(&set, 0) + h.overhead_s);
 }
