@@ -14,6 +14,7 @@ enum sand_rc sand_explain_load(struct sand_results *results, struct sand_explain
                                struct sand_diag *diag)
 {
     const void *data;
+    *rows = (struct sand_explain_rows){0};
 #define LOAD(table)                                                                                \
     SAND_TRY(sand_results_table(results, SAND_TABLE_##table, &data, &rows->n_##table, diag));      \
     rows->table = data;
@@ -21,7 +22,9 @@ enum sand_rc sand_explain_load(struct sand_results *results, struct sand_explain
     LOAD(attempts)
     LOAD(incidents)
     LOAD(degradations)
-    LOAD(neighbours)
+    if (sand_results_has(results, SAND_TABLE_neighbours)) { // since 2026-12
+        LOAD(neighbours)
+    }
     LOAD(checkpoints)
     LOAD(steps)
     LOAD(links)

@@ -115,6 +115,12 @@ static enum sand_rc open_columns(struct reader *reader, hid_t group, struct sand
     return SAND_OK;
 }
 
+int sand_results_has(struct sand_results *results, enum sand_table table)
+{
+    sand_h5_listen(results->file);
+    return H5Lexists(results->file->id, sand_table_info(table)->name, H5P_DEFAULT) > 0;
+}
+
 static enum sand_rc open_reader(struct reader *reader, struct sand_diag *diag)
 {
     struct sand_h5 *const file = reader->results->file;

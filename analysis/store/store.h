@@ -77,6 +77,9 @@ const struct sand_meta *sand_results_meta(const struct sand_results *results);
 enum sand_rc sand_results_table(struct sand_results *results, enum sand_table table,
                                 const void **rows, size_t *n_rows, struct sand_diag *diag);
 
+// Whether the file has the table at all: one written before there was such a table has none.
+int sand_results_has(struct sand_results *results, enum sand_table table);
+
 // The rows for which `keep` gives 1, which is asked for every row in their order. Memory: those
 // kept and a block. Owned by results, until the next pick of the table; *rows as above.
 enum sand_rc sand_results_pick(struct sand_results *results, enum sand_table table,

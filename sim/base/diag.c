@@ -34,6 +34,22 @@ static void count(struct sand_diag *diag, enum sand_severity severity)
     diag->n_warnings += severity == SAND_WARNING;
 }
 
+static int is_same_text(const char *a, const char *b)
+{
+    return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+// The same problem found again, as of every part that a path with [*] names: said once, counted on.
+static int is_said(const struct sand_diag *diag, enum sand_severity severity, const char *file,
+                   long line, const char *text)
+{
+    if (diag->n_messages == 0)
+        return 0;
+    const struct sand_message *last = &diag->messages[diag->n_messages - 1];
+    return last->severity == severity && last->line == line && is_same_text(last->file, file) &&
+           is_same_text(last->text, text);
+}
+
 static void add(struct sand_diag *diag, enum sand_severity severity, const char *file, long line,
                 const char *format, va_list args)
 {
@@ -48,6 +64,10 @@ static void add(struct sand_diag *diag, enum sand_severity severity, const char 
     message.text = format_text(format, args);
     if (!message.text)
         return;
+    if (is_said(diag, severity, file, line, message.text)) {
+        sand_free(message.text);
+        return;
+    }
     message.file = copy_text(file);
     diag->messages[diag->n_messages++] = message;
 }

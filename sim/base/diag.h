@@ -26,7 +26,8 @@ struct sand_diag {
     size_t n_errors, n_warnings;
 };
 
-// Appends one message. `file` may be NULL. Out of memory drops the text but still counts the error.
+// Appends one message. `file` may be NULL. Out of memory drops the text but still counts the error,
+// and so does the same message twice in a row.
 void sand_diag_add(struct sand_diag *diag, enum sand_severity severity, const char *file, long line,
                    const char *format, ...) __attribute__((format(printf, 5, 6)));
 

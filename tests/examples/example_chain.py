@@ -3,9 +3,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 import json
 import os
+import shutil
 import subprocess
 
-from example_support import PROGRAM, SOURCE, check, close, end, run, table, told
+from example_support import PROGRAM, SCRATCH, SOURCE, check, close, end, run, table, told
+
+import h5py  # example_support has seen that it is there
 
 STEPS = 2000
 
@@ -56,6 +59,12 @@ for one, other in (("left", "right"), ("right", "left")):
     named, = said_of["neighbours"]
     check(named["job"] == other and named["link"].startswith("leaf1 "), f"split: {one} is slowed by {named['job']} on {named['link']}")
     close(named["lost_s"], said_of["neighbours_s"], 1e-9, f"split: all that {one} loses is named")
+# A file from before there was a table of neighbours explains all else.
+older = os.path.join(SCRATCH.name, "older.h5")
+shutil.copy(paths["split"], older)
+with h5py.File(older, "r+") as file:
+    del file["neighbours"]
+check(job(older, "left") == {**job(paths["split"], "left"), "neighbours": []}, "an older file: only who it was is not known")
 packed, split = (table(paths[name], "jobs") for name in ("packed", "split"))
 first, met = (job(paths[name], "left")["step"] for name in ("packed", "split"))
 told("chain", "| step of `left` and `right` | # ms | # ms |", 1e3 * first["step_s"], 1e3 * met["step_s"])

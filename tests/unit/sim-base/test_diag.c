@@ -17,6 +17,24 @@ static char *printed(const struct sand_diag *diag)
     return text;
 }
 
+Test(diag, the_same_problem_is_said_once_and_counted)
+{
+    struct sand_diag diag = {0};
+    for (int i = 0; i < 3; i++)
+        sand_diag_add(&diag, SAND_ERROR, i < 2 ? "a.xml" : NULL, 7, "no attribute \"%s\"", "detct");
+    sand_diag_add(&diag, SAND_ERROR, NULL, 8, "no attribute \"detct\"");
+    sand_diag_add(&diag, SAND_WARNING, NULL, 8, "no attribute \"detct\"");
+    char *text = printed(&diag);
+    cr_assert_str_eq(text, "a.xml:7: error: no attribute \"detct\"\n"
+                           "error: no attribute \"detct\"\n"
+                           "error: no attribute \"detct\"\n"
+                           "warning: no attribute \"detct\"\n");
+    cr_assert_eq(diag.n_errors, 4);
+    cr_assert_eq(diag.n_warnings, 1);
+    free(text);
+    sand_diag_clear(&diag);
+}
+
 Test(diag, prints_place_severity_and_text_in_order)
 {
     struct sand_diag diag = {0};
