@@ -116,6 +116,7 @@ static enum sand_rc add_edges(struct sand_graph *g, const struct sand_fabric *f,
 
 // ---- NICs and nodes ----
 
+// A leaf is of the first plane that has a port on it.
 static void hang_endpoints(struct sand_graph *g, const struct sand_fabric *f)
 {
     uint32_t end = f->first[SAND_LINK_NIC_UP + 1];
@@ -123,10 +124,13 @@ static void hang_endpoints(struct sand_graph *g, const struct sand_fabric *f)
         uint32_t ends[2];
         sand_fabric_ends(f, i, ends);
         uint32_t leaf = ends[1] - f->n_endpoints;
-        size_t port = (size_t)ends[0] * g->n_planes + sand_fabric_link_owner(f, i).plane;
+        const uint32_t plane = sand_fabric_link_owner(f, i).plane;
+        struct sand_graph_switch *s = &g->switches[leaf];
+        size_t port = (size_t)ends[0] * g->n_planes + plane;
         g->leaf_of[port] = leaf;
         g->nic_Bps[port] = working_Bps(&f->links[i]);
-        g->switches[leaf].n_endpoints++;
+        if (s->n_endpoints++ == 0 || plane < s->plane)
+            s->plane = plane;
     }
 }
 

@@ -193,6 +193,9 @@ def twins(folder):
         steps = [json.loads(run("step", path, "--format=json").stdout or "{}") for path in (one, two)]
         check(steps[0].get("step_s", -1) == steps[1].get("step_s", -2), f"{fabric}: {steps}")
         check(steps[0].get("links") == steps[1].get("links"), f"{fabric}: links differ")
+        found = [json.loads(run("fabric", "check", path, "--format=json").stdout or "{}") for path in (one, two)]
+        ways = [{key: it.get(key) for key in ("planes", "diameter", "distances", "unjoined_pairs")} for it in found]
+        check(ways[0] == ways[1] and ways[0]["distances"], f"{fabric}: other distances {ways}")
         # What is wired goes out and comes in once more as it is.
         again, third = folder / f"h{number}.graphml", folder / f"d{number}.xml"
         run("export", "fabric", two, "--format=graphml", "-o", again)
